@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import Reason
+from turnwire.errors import DecodeError, Reason
 from turnwire.json import text as json_text
 from turnwire.json.faults import kind_of
 from turnwire.kick.faults import encode_fault
@@ -101,22 +101,12 @@ def field_fault(fields: Mapping[str, Any]) -> Refusal | None:
     return None
 
 
-def built(
-    cls: Any, fields: Mapping[str, Any], data: Any = None, text: str | bytes | None = None, own: bool = False
-) -> Any:
-    """The envelope of a JSON object that was read from ``data``. Raises DecodeError for the first field that is missing
-    or wrong, at its value, or at the object's brace.
-
-    text: of the object, which is kept where its keys are in the order of writing; own: which writing gives as it is.
-    """
+def field_error(data: Any, fields: Mapping[str, Any]) -> DecodeError:
+    """The error for the first field that is missing or wrong, at its value, or at the object's brace."""
     fault = field_fault(fields)
-    if fault is not None:
-        raise json_text.refusal(data, WIRE, *fault)
-    extra = {key: value for key, value in fields.items() if key not in FIELDS}
-    envelope = cls(**{name: fields.get(name) for name in FIELDS}, extra=extra)
-    if text is not None and list(fields) == [*(name for name in FIELDS if name in fields), *extra]:
-        envelope._keep(text, own)
-    return envelope
+    if fault is None:
+        raise AssertionError("build rejects only faults that field_fault explains")
+    return json_text.refusal(data, WIRE, *fault)
 
 
 def represent(envelope: Any) -> str:
@@ -254,7 +244,12 @@ class EnvelopeMethods(Message):
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """The envelope of a JSON object. Raises DecodeError with the field in ``path``; see :func:`field_fault`."""
         expect_mapping(fields, WIRE)
-        return built(cls, fields)  # type: ignore[no-any-return]
+        fault = field_fault(fields)
+        if fault is not None:
+            raise json_text.refusal(None, WIRE, *fault)
+        extra = {key: value for key, value in fields.items() if key not in FIELDS}
+        make: Any = cls
+        return make(**{name: fields.get(name) for name in FIELDS}, extra=extra)  # type: ignore[no-any-return]
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:

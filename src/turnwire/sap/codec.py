@@ -114,15 +114,13 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     if limits is LIMITS and (read := _codec.read(raw)) is not None:
         return read  # type: ignore[no-any-return]
     fields, source = _reader.read_source(raw, limits)
-    found: Any = _codec.made(fields, source) or built(fields, raw, source)
+    found: Any = _codec.made(fields, source) or _closer(raw, fields, source)
     set_text(found, raw if limits is LIMITS else None)
     return found  # type: ignore[no-any-return]
 
 
-def built(
-    fields: dict[str, Any], raw: str | bytes | None = None, source: str | bytes | None = None
-) -> Task | Result | Ack | Nack:
-    """The message over an object, of which something may be said. Raises DecodeError."""
+def _closer(raw: str | bytes, fields: dict[str, Any], source: str | bytes | None) -> Task | Result | Ack | Nack:
+    """The message over an object of which something may be said. Raises DecodeError."""
     kind: Any = kind_of(fields)
     sound = kind is not None and not _judged(fields, kind.TABLE)
     if not sound and (found := fault(fields)) is not None:

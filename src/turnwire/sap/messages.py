@@ -479,13 +479,18 @@ class Message(JsonObject, contract.Message):
         """A message, or one of the fields of one, which have to be sound. Raises DecodeError."""
         if isinstance(value, cls):
             return value
-        from turnwire.sap.codec import built
+        from turnwire.sap.codec import fault, kind_of
 
         contract.expect_mapping(value, WIRE)
-        found = built(plain(value))
-        if not isinstance(found, cls):
-            raise DecodeError(Reason.UNKNOWN_KIND, f"this is {found.kind}, not {cls.__name__}", wire=WIRE)
-        return found
+        fields = plain(value)
+        found = fault(fields)
+        if found is not None:
+            raise DecodeError(found[0], found[1], wire=WIRE, path=found[2])
+        kind = kind_of(fields)
+        if kind is None or not issubclass(kind, cls):
+            name = "nothing of SAP" if kind is None else kind.__name__
+            raise DecodeError(Reason.UNKNOWN_KIND, f"this is {name}, not {cls.__name__}", wire=WIRE)
+        return kind.from_dict(fields)
 
 
 class Task(Message, section="4.1"):
