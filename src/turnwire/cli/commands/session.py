@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import click
@@ -19,6 +21,17 @@ from turnwire.progress import Progress
 _TEXT = click.argument("file", type=options.SOURCE)
 _EVENTS = click.option("--events", is_flag=True, help="Read SOURCES as JSON lines of any objects, not as logs.")
 _OUTPUT = options.output_option("The file to write, completely or not at all; - for standard output (the default).")
+_RECORD = re.compile(
+    r"^(?:%1(?![0-9])"  # a header
+    r"|[\^.](?:0|[1-9][0-9]{0,17})(?: [@&]\S+)*(?: [0-9]{3})?[^A-Za-z0-9\s]{0,2}$"  # an anchor, an end
+    r"|[A-Za-z\u03b1-\u30f3]{0,6}=[A-Za-z\u03b1-\u30f3]{0,6}\{)",  # a definition, perhaps with aliases
+    re.MULTILINE,
+).search
+"""Finds what only a session has: a line of it is enough, since the others may be damaged."""
+_LINES = 100
+"""Lines of a session that are read at once."""
+LOOKED_AT = 100
+"""Lines that tell whether a text is JSON lines."""
 
 
 @click.group("session", short_help="Pack events into few tokens for a model; unpack and check them.")
@@ -131,12 +144,14 @@ def check(file: str, as_json: bool) -> int:
     FILE is a file, a URL, or - for standard input. Exits with 1 if it is not intact or not a session, and with 4 if
     it is empty.
     """
-    from turnwire.session import salvage
+    from turnwire.session import Salvage, salvage
 
-    found = salvage(_session(*inputs.checked([file])))
+    [name] = inputs.checked([file])
+    count = _count_of_whole(name)
+    found = salvage(_session(name)) if count is None else Salvage([], [], [], True, [])
     row = {
         "complete": found.complete,
-        "events": len(found.events),
+        "events": len(found.events) if count is None else count,
         "doubtful": sum(len(part.events) for part in found.doubtful),
         "missing": [list(each) for each in found.missing],
         "faults": [str(fault) for fault in found.faults],
@@ -149,6 +164,26 @@ def check(file: str, as_json: bool) -> int:
     return GOOD if found.complete else BAD_RECORDS
 
 
+def _count_of_whole(name: str) -> int | None:
+    """The number of events of a file that is an intact session, read in bounded memory; None for any other input, of
+    which ``salvage`` tells what is wrong."""
+    from turnwire.read.contents import lines
+    from turnwire.session import Reader
+
+    if not os.path.isfile(name):  # what can be read only once is read at once
+        return None
+    reader, files = Reader(), set[str | None]()
+    found = lines([name])
+    try:
+        while piece := list(islice(found, _LINES)):
+            files.update(file for file, *_ in piece)
+            reader.feed("".join([line.decode("utf-8", "surrogateescape") + "\n" for *_, line in piece]))
+        reader.close()
+    except (DecodeError, OSError):
+        return None
+    return reader.events if len(files) == 1 and reader.events else None
+
+
 def _tell_damage(found: Any) -> None:
     """Tell what is wrong with a salvaged session, and which events are missing."""
     for fault in found.faults:
@@ -158,7 +193,7 @@ def _tell_damage(found: Any) -> None:
 
 
 def _session(name: str) -> str:
-    """The text of a session, which may be damaged. Raises CommandRefused, and ends the command if it is empty."""
+    """The text of a session, which may be damaged. Raises CommandRefused, and ends the command if it is none."""
     found = inputs.files([name])
     if len(found) != 1:
         raise CommandRefused([f"{inputs.shown(name)}: there are {len(found):,} files; a session is a single file"])
@@ -166,4 +201,18 @@ def _session(name: str) -> str:
     if not data.strip():
         complain(f"{inputs.shown(name)}: is empty")
         raise click.exceptions.Exit(NOTHING)
-    return data.decode("utf-8", "surrogateescape")
+    text = data.decode("utf-8", "surrogateescape")
+    first = islice((line for line in text.split("\n") if line.strip()), LOOKED_AT)
+    if not _RECORD(text) and not any(map(_is_event, first)):
+        complain(f"{inputs.shown(name)}: is not a session: its lines are neither JSON nor session records")
+        raise click.exceptions.Exit(BAD_RECORDS)
+    return text
+
+
+def _is_event(line: str) -> bool:
+    from turnwire.session.reading import json_line
+
+    try:
+        return bool(json_line(line))
+    except (ValueError, RecursionError):
+        return False
