@@ -144,7 +144,7 @@ class Damage:
         for head, (size, *_) in known.items():
             new &= begun & _MASKS[size] != head
         while len(told) < _MOST_HEADS and new[row := int(new.argmax())]:
-            [head] = _HEAD_OF_LINE.findall(int(begun[row]).to_bytes(_HEAD, "little").decode("latin-1"))
+            head, *_ = _HEAD_OF_LINE.findall(int(begun[row]).to_bytes(_HEAD, "little").decode("latin-1"))
             code = int(self._found.arrays["wire"][row])
             told[head] = codes[code]
             known[_number(head)] = len(head), code, row
