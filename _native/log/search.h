@@ -559,16 +559,11 @@ static int tw_damaged(tw_search *w, tw_region *r, size_t *at, size_t end, int to
 }
 
 /* The end of the damage of an object over several lines: with the line of the fault, unless that begins with the fault or has a time
- * at its head; or with the first line that ends with a colon, behind which nobody ends a line. */
+ * at its head. */
 static size_t tw_damage_end(const uint8_t *s, size_t at, size_t fault, size_t reach, size_t end)
 {
     size_t first = tw_behind_feed(s, at, fault), none, head;
     int64_t moment;
-    for (size_t line = at; line < first;) {
-        size_t last = (line = tw_behind_line(s, line, first)) - 1;
-        while (tw_is_blank(s[last - 1]) || s[last - 1] == '\r') last--;
-        if (s[last - 1] == ':') return tw_line_end(s, last, end);
-    }
     for (none = first; none < fault && (tw_is_blank(s[none]) || s[none] == '\r');) none++;
     head = first + (end - first >= 3 && s[first] == 0xEF && s[first + 1] == 0xBB && s[first + 2] == 0xBF ? 3 : 0);
     if (none < fault && !tw_head_time(s + head, end - head, &moment)) {

@@ -234,15 +234,6 @@ def test_damage_is_named_by_the_lines_around_it(name: str, batch_bytes: int, sca
                 assert sum(map(len, alone)) == 0
 
 
-@pytest.mark.parametrize("value", ["NaN", "1e999", '"\\ud800"', '1,"value":1', '"\t"', "'a'", "{},"])
-def test_whole_lines_of_other_programs_are_text(value: str, scan_core: str) -> None:
-    """Even if they begin as records do, and are no strict JSON; those of the format have its signs."""
-    line = samples.text(samples.lines("codex")[2:3])
-    other = b'%b,"value":%b}\n' % (line[: line.index(b",")], value.encode())
-    found = turnwire.scan(line + other + line[:40] + b"\n" + other + line, wire=FORMATS)
-    assert sum(map(len, found)) == 2 and [one["line"] for one in found.rejects.rows()] == [3]
-
-
 @pytest.mark.parametrize(
     "put", ["{0}\0{0}", "{0}{0}\0\n{0}", "{0}{1}\0\n{0}", "{0}{0}\0", "\ufeff{0}{2}\n{0}", "{0}{2}\n{0}"]
 )

@@ -101,7 +101,6 @@ _HEAD, _MOST_HEADS, _FIRST = 8, 16, 1 << 20
 """Bytes of the head of a line, which its first colon ends; how many different ones of an input are known, and the bytes
 of it in which they are."""
 _HEAD_OF_LINE = re.compile(r'\{ ?"[^\n:]*:?')
-_BAD, *_TORN = map(REASONS.index, (Reason.BAD_JSON, Reason.CUT_OFF, Reason.UNTERMINATED_STRING))
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_HEAD + 1)], np.uint64)
 
 
@@ -200,10 +199,6 @@ class Damage:
                 behind = starts[np.searchsorted(starts[:-1], at, "right")]
                 fits = np.isin(at, places) & (table["inner"] < 0) & (at + table["length"] <= behind)
                 fits &= table["length"] > 2  # so much of a head is asked for above
-                looked = np.minimum((table["fault"] - self._base, at + table["length"] - 1), size - 1)
-                fault, last = self._data[looked]
-                why = table["reason"]  # what is whole has signs of its format, or is of another program
-                fits &= np.isin(why, _TORN) | (fault == 0) | ((why == _BAD) & (last != 0x7D))
                 told = {name: array[fits] for name, array in table.items()}
                 tables.append(told | {name: told[name] - self._base for name in ("offset", "fault")})
         if not tables:

@@ -35,7 +35,6 @@ _DOUBTFUL = 16
 """A fault so near to the end of what was looked at may be none."""
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
 _OPENS = re.compile(rb'\{[ \t\r\n]*+(?:["}]|\Z)')
-_COLON = re.compile(rb":(?=[ \t\r]*+\n)")
 MOST_REJECTS = 512
 """Rejects that are kept of one outermost string; the rest of it is text."""
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
@@ -198,11 +197,8 @@ class Objects:
     @staticmethod
     def _damage_end(text: Text, at: int, fault: int, reach: int) -> int:
         """The end of the damage of an object over several lines: with the line of the fault, unless that begins with
-        the fault or has a time at its head; or with the first line that ends with a colon, behind which nobody ends a
-        line."""
+        the fault or has a time at its head."""
         first = text.line_start(fault)
-        if (cut := _COLON.search(text.data, at, first)) is not None:
-            return text.line_end(cut.start())
         if text.data[first:fault].strip(b" \t\r") and text.line_time(first) is None:
             return min(text.line_end(fault), reach)
         return text.line_end(at + len(text.data[at:first].rstrip(b" \t\r\n")))
