@@ -120,20 +120,6 @@ def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None
     assert [line.split(":")[1].strip() for line in untried] == ["nslip as csp", "nslip as sstp", "nslip as sap"]
 
 
-def test_a_comparison_is_of_each_message_and_of_all_as_one_text(good: Path) -> None:
-    from turnwire.tokens import compare
-
-    messages = [GOOD.decode(), WIDE.decode(), GOOD.decode()]
-    _, *found = turnwire("tokens", good, "--wire", "nslip", "--compare", "--json").records
-    for record, per, formats in zip(found, ("message", "conversation"), (["json", "toon"], FORMATS), strict=True):
-        wanted = compare(messages, ["nslip"], formats=formats, per=per)
-        assert record["comparison"]["rows"] == wanted.to_dicts() and record["comparison"]["per"] == per
-    assert "kick" in found[0]["comparison"]["absent"]
-
-
-FORMATS = ["json", "toon", "session"]
-
-
 def test_standard_input() -> None:
     done = turnwire("tokens", "-", "--json", stdin=GOOD + b"\n")
     assert [(row["wire"], row["tokens"]) for row in done.records] == [("nslip", count(GOOD)[0])]

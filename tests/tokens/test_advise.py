@@ -13,7 +13,8 @@ import turnwire
 from tests.cli.running import REAL
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, context
 from turnwire import WIRES, tokens
-from turnwire.tokens.advice import NOTICEABLE
+from turnwire.registry import wire_of
+from turnwire.tokens.advice import ALL, NOTICEABLE, means
 from turnwire.tokens.budget import Price, TokenUse, spend
 
 pytestmark = pytest.mark.once
@@ -103,6 +104,14 @@ def test_white_space_is_told_from_three_hundredths_on(spaced: int, told: bool) -
     forms = [change for change in advice.changes if change.part == "form"]
     assert [change.share for change in forms] == [pytest.approx(share)] * told
     assert [change.apply([wide, flat.encode()]) for change in forms] == [[flat, flat]] * told
+
+
+@pytest.mark.parametrize("lines", [[REQUEST], [REQUEST, SSTP], [SSTP, REQUEST, SAP]])
+def test_messages_of_several_wires_have_a_mean_of_all(lines: list[str]) -> None:
+    found = means(spend(log(*lines), [tokens.load("o200k_base")], sample=5), [tokens.load("o200k_base")])
+    names = [name for name in WIRES if name in {wire_of(turnwire.decode(line)) for line in lines}]
+    assert [each.wire for each in found] == [*names, *[ALL] * (len(names) > 1)]
+    assert [each.messages for each in found] == [*[1] * len(names), *[len(lines)] * (len(names) > 1)]
 
 
 def test_a_session_is_advised_for_what_it_saves() -> None:

@@ -20,6 +20,7 @@ from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
+    from turnwire.tokens.advice import Mean
     from turnwire.tokens.budget import CountedLog, Price, TokenUse
     from turnwire.tokens.tokenizer import Tokenizer
 
@@ -90,7 +91,7 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
         )
     _show(found, settings)
     if settings["compare"] and found.spent:
-        _compare(found, counters, context, settings["as_json"])
+        _compare(found, counters, context, settings["as_json"], advised)
     if advised and found.spent:
         _advise(found, counters, context, price, settings)
     if not found.spent and not found.damaged and not settings["quiet"]:
@@ -217,20 +218,43 @@ def _row(spent: TokenUse) -> dict[str, Any]:
     return {**row, "mean": mean, "largest": first.tokens, "file": first.file, "line": first.line}
 
 
-def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json: bool) -> None:
-    """Shows what the sample costs in each format, every message by itself; then the first ones as one text."""
-    from turnwire.tokens import compare
-    from turnwire.tokens.advice import BASELINES, SESSION
+DIGITS = {"alone": 1, "ratio": 2, "together": 1, "ratio together": 2, "bytes": 1}
+"""Numbers of a comparison, and how many digits they have after the point."""
 
-    met, sample = list(found.samples), found.whole
-    alone = {"wires": None, "formats": BASELINES}
-    together = {"wires": met if len(met) == 1 else [], "formats": (*BASELINES, SESSION), "per": "conversation"}
-    for messages, choices in ((sample.messages, alone), (sample.first, together)):
-        made = compare(messages, tokenizers=counters, context=context, **choices)
+
+def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json: bool, advised: bool) -> None:
+    """Shows what a message costs in each format; what was not tried is listed with the advice, where there is one."""
+    from turnwire.tokens.advice import means, untried
+
+    for one in means(found, counters, context=context):
         if as_json:
-            write_json([{"comparison": {"per": made.facts["per"], "rows": made.to_dicts(), "absent": made.absent}}])
-        else:
-            write_text(f"\n{counted(len(messages), 'message')} of {sample.seen:,}\n{made.table(text_table)}")
+            write_json([{"comparison": one.to_dict()}])
+            continue
+        title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
+        written = [spent for (wire, name), spent in found.spent.items() if name == one.tokenizer and one.of(wire)]
+        mean = sum(spent.tokens for spent in written) / one.messages
+        messages = counted(one.messages, "message")
+        lines = [
+            f"as written: {mean:,.1f}, the mean of {messages}; text between them is not counted",
+            f"alone: {one.sampled:,} of {messages}, each as a separate text",
+            f"together: the first {counted(one.first, 'message')} as one text, with the legend it needs",
+            *(f"{row.format}: {row.note}" for row in one.rows if row.note),  # a table would cut it
+        ]
+        if not advised:
+            absent = {f"{one.wire} as {wire}": why for wire, why in one.absent.items()}
+            lines += [f"not tried: {line}" for line in untried(absent, context is not None)]
+        text = "".join(f"{printable(line)}\n" for line in lines)
+        rows = [_compared(row) for row in one.rows]
+        write_text(f"\n{title}\n{table(list(rows[0]), [[*row.values()] for row in rows], DIGITS)}{text}")
+
+
+def _compared(mean: Mean) -> dict[str, Any]:
+    return {
+        "format": mean.format,
+        **{name: getattr(mean, name.replace(" ", "_")) for name in DIGITS},
+        "carries all": {True: "yes", False: "no", None: None}[mean.round_trip],
+        "dropped": ", ".join(mean.dropped),
+    }
 
 
 def _advise(found: CountedLog, counters: list[Tokenizer], context: Any, price: Any, settings: dict[str, Any]) -> None:
