@@ -83,7 +83,7 @@ TW_AVX2 static int tw_other_usual(tw_among *o, const uint8_t *s, size_t at, size
 }
 #endif
 
-/* The kind of the bytes at `at` of a text that ends at `hard` are, up to `end`: a code, and where that ends in o->fields. Of s, `readable`
+/* The kind of what stands at `at` of a text that ends at `hard`, up to `end`: a code; its end goes into o->fields. Of s, `readable`
  * bytes may be read. */
 static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, size_t hard, size_t readable)
 {

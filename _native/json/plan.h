@@ -152,7 +152,7 @@ static int tw_variant_of(const tw_json *x, const tw_wire *wire)
     }
 }
 
-/* True if an object may be a message of a wire, good or not: whether it is worth asking. */
+/* True if an object may be a message of a wire, good or not, and so is worth asking. */
 static int tw_may_be(const tw_json *x, const tw_wire *wire)
 {
     for (int i = 0; i < wire->clue_count; i++) {

@@ -34,7 +34,7 @@ enum { TW_ASK = -1, TW_NOT_PLAIN = 0, TW_IS_PLAIN = 1 };
 TW_PLAIN(2, Py_UCS2)
 TW_PLAIN(4, Py_UCS4)
 
-/* True if a content is plain, is surely not (TW_NOT_PLAIN), or must be asked about. */
+/* The form of a content: plain, surely not (TW_NOT_PLAIN), or one to ask about. */
 static inline int tw_plain_content(PyObject *text) {
     size_t size = (size_t)PyUnicode_GET_LENGTH(text);
     switch (PyUnicode_KIND(text)) {
