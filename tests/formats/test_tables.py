@@ -234,6 +234,13 @@ def test_damage_is_named_by_the_lines_around_it(name: str, batch_bytes: int, sca
                 assert sum(map(len, alone)) == 0
 
 
+def test_lines_may_begin_with_an_object_in_an_object(scan_core: str) -> None:
+    """Two heads stand in the first bytes of such a line."""
+    line = samples.text(samples.lines("codex")[2:3]).replace(b"{", b'{"a":{"b":1},', 1)
+    found = turnwire.scan(line + line[:40] + b"\n" + line, wire=FORMATS)
+    assert sum(map(len, found)) == 2 and [one["line"] for one in found.rejects.rows()] == [2]
+
+
 @pytest.mark.parametrize(
     "put", ["{0}\0{0}", "{0}{0}\0\n{0}", "{0}{1}\0\n{0}", "{0}{0}\0", "\ufeff{0}{2}\n{0}", "{0}{2}\n{0}"]
 )
