@@ -422,12 +422,19 @@ def test_a_model_has_the_price_of_its_name(model: str, expected: Any) -> None:
 
 
 def test_a_report_names_the_costliest_session(folder: Path) -> None:
-    """By the tokens of its responses, each once, and counts no others."""
-    dearest = usage(folder, "session").rows[0]
+    """By the tokens of its responses, each once, and counts no others; a conversation of another format is apart."""
+    dearest, *_ = rows = usage(folder, "session").rows
+    tokens = {row["session"]: row["tokens"] for row in rows}
+    said = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.conversation.id": dearest["session"]}
+    attributes: list[Any] = [{"key": key, "value": {"stringValue": text}} for key, text in said.items()]
+    attributes.append({"key": "gen_ai.usage.input_tokens", "value": {"intValue": str(dearest["tokens"])}})
+    other = {"traceId": "t", "spanId": "a", "name": "chat", "startTimeUnixNano": "1", "attributes": attributes}
+    (folder / "other.jsonl").write_bytes(samples.text([other]))
     data = report(folder, wire="formats").data
     assert data["totals"]["tokenizer"] is None
-    [said] = [text for text, *_ in data["findings"] if "costliest" in text]
-    assert f"{dearest['session']} (claude_code): {dearest['tokens']:,} tokens" in said
+    assert {row["session"]: row["tokens"] for row in usage(folder, "session").rows} != tokens
+    [text] = [text for text, *_ in data["findings"] if "costliest" in text]
+    assert f"{dearest['session']} (claude_code): {dearest['tokens']:,} tokens" in text
 
 
 def test_counts_of_any_size_add_up() -> None:

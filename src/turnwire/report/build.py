@@ -14,7 +14,6 @@ from turnwire.log.engine.all_wires import of_formats
 from turnwire.phrases import counted
 from turnwire.read.calls import COLUMNS as CALL_COLUMNS
 from turnwire.read.grouping import tokens_of
-from turnwire.read.usage import usage
 from turnwire.report.cube import Cube
 from turnwire.report.figures import ANSWER_COLUMNS, Answers, meter
 from turnwire.report.findings import findings
@@ -113,8 +112,8 @@ def report(
         quarantine.add(list(scan.rejects.since(told)))
         measure = "bytes" if counter is None else "tokens"
         extremes = {"slowest": answers.slowest, "dearest": conversations.most(measure)}
-        costs = usage(again, "session", wire=wire).rows if wire and of_formats(wire) and not stopped else []
-        if dearest := conversations.costliest(costs):
+        met = [name for name, count in scan.counts.wires.items() if count] if of_formats(wire) and not stopped else ()
+        if dearest := conversations.costliest(again, met):
             measure, extremes["dearest"] = "tokens", dearest
         sample = MessageSample(conversations.chosen(max_messages, extremes.values()), counter)
         sample.read(_chunks(turnwire.scan(again, wire=wire, columns=columns, errors="skip")))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cached_property
 from shutil import copyfileobj
@@ -20,6 +20,7 @@ import numpy as np
 from turnwire import registry
 from turnwire.log.input.sources import Source, read_once, sources
 from turnwire.read.grouping import Group, Groups
+from turnwire.read.usage import usage
 from turnwire.report.records import MOST_FIELDS, MOST_RAW, MOST_VALUE, OVERHEAD, Details, details
 
 if TYPE_CHECKING:
@@ -118,15 +119,19 @@ class Conversations:
         named = (key for key, ((_, name), _) in self.found.items() if name is not None)
         return max(named, key=lambda key: getattr(self.found[key][1], measure), default=None)
 
-    def costliest(self, costs: Iterable[Mapping[str, Any]]) -> int | None:
-        """The number of the first conversation of these rows of ``usage``; its tokens become theirs."""
-        keys = {name: key for key, ((_, name), _) in self.found.items() if name is not None}
-        for row in costs:
-            if (key := keys.get(row["session"])) is not None:
-                name, one = self.found[key]
-                self.found[key] = name, one._replace(tokens=row["tokens"])
-                return key
-        return None
+    def costliest(self, source: Any, wires: Iterable[str]) -> int | None:
+        """The number of the conversation of formats whose responses cost most; its tokens become theirs."""
+        spent = {
+            (wire, row["session"]): (row["cost"] or 0, row["tokens"])
+            for wire in wires
+            for row in usage(source, "session", wire=wire).rows
+        }
+        keys = {name: key for key, (name, _) in self.found.items() if name in spent}
+        if not keys:
+            return None
+        name = max(keys, key=lambda name: (spent[name], name))
+        self.found[keys[name]] = name, self.found[keys[name]][1]._replace(tokens=spent[name][1])
+        return keys[name]
 
     def chosen(self, most: int, first: Iterable[int | None] = ()) -> dict[int, Conversation]:
         """The conversations that are to be shown, with ``most`` messages together: ``first``, then those with a fault,
