@@ -166,7 +166,7 @@ class Pairs:
         self._wires: dict[str, Wire] = {}
         self.calls = Calls()
         self.found: dict[tuple[str, str], Pairing] = {}
-        self._asked: dict[int, int] = {}  # a call that a shared error may answer -> the code of its format
+        self._asked: dict[int, list[int]] = {}  # id -> formats with a call of it: those answered, then those that wait
         for wire in registry.wires().values():
             self._know(wire)
 
@@ -212,16 +212,24 @@ class Pairs:
         pairs = [(name, table.errors) for name, table in tables.items() if table.errors in names]
         if not pairs:
             return wires
-        concerned = {names.index(name): tables[name].asks if name in tables else () for name in chain(*pairs)}
-        asks = {(code, kinds.index(kind)) for code, several in concerned.items() for kind in several}
+        concerned = {names.index(name): tables[name] for name in chain(*pairs) if name in tables}
+        is_ask = {
+            (code, kinds.index(kind)): kind in table.asks
+            for code, table in concerned.items()
+            for kind in (*table.asks, *table.answers)
+        }
         rows = np.flatnonzero(np.isin(wires, [*concerned]) & batch.valid("call_id"))
         told = (column[rows].tolist() for column in (wires, columns.kinds, ids_of(columns["call_id"])))
         wires, error = wires.copy(), kinds.index("error")
         for row, code, kind, call in zip(rows.tolist(), *told, strict=True):
-            if kind == error:
-                wires[row] = self._asked.get(call, code)
-            elif (code, kind) in asks and len(self._asked) < MOST:
-                self._asked[call] = code
+            if (code, kind) not in is_ask:
+                continue
+            several = self._asked.get(call, []) if len(self._asked) >= MOST else self._asked.setdefault(call, [])
+            if kind == error and several:
+                wires[row] = code = several[-1]
+            if code in several:
+                several.remove(code)
+            several.insert(len(several) if is_ask[code, kind] else 0, code)
         return wires
 
     def _of_format(
