@@ -95,12 +95,13 @@ def written(events: list[dict[str, Any]], sse: bool) -> bytes:
 @pytest.mark.parametrize(("stream", "mixed"), [(anthropic, False), (openai, False), (openai, True)])
 @pytest.mark.parametrize("sse", [False, True])
 def test_a_stream_is_what_its_pieces_were_made_of(stream: Any, mixed: bool, sse: bool, scan_core: str) -> None:
-    """Also of streams at one time, where each piece has the id of its response."""
+    """Also of streams at one time with requests between them, where each piece has the id of its response."""
+    request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "q"}]}
     for seed in range(rounds(12)):
         made = Random(seed)
         said = responses(made)
         events = [[*stream(response, made)] for response in said]
-        each = zip_longest(*events) if mixed else events
+        each = zip_longest(*events, [request] * made.randrange(1, 9)) if mixed else events
         data = written([one for several in each for one in several if one], sse)
         cached = 3 if stream is anthropic else 0
         found = usage(data, "model")
@@ -109,7 +110,8 @@ def test_a_stream_is_what_its_pieces_were_made_of(stream: Any, mixed: bool, sse:
         assert (found.total["responses"], found.total["cache_read_tokens"]) == (len(said), cached * len(said))
         assert len(found.rows) == 1 and not found.counts.rejects
         spoken = [one for one in said if one["blocks"]]
-        for got, one in zip(lines(data, "anthropic")[0], spoken, strict=True):
+        answers = [one for one in lines(data, "anthropic")[0] if one["role"] == "assistant"]
+        for got, one in zip(answers, spoken, strict=True):
             assert (got["id"], got["role"], bool(got["stop_reason"])) == (one["id"], "assistant", True)
             assert {name: got["usage"][name] for name in NAMES} == one["tokens"]
             calls = [(place, block) for place, block in enumerate(one["blocks"]) if not is_text(block)]
@@ -164,3 +166,15 @@ def test_the_chunks_of_langchain_are_one_message(scan_core: str) -> None:
     said = [{"type": "AIMessageChunk", "id": "a", "content": one} for one in ("Hel", "lo\n", "", "you")]
     found, _ = lines(samples.text({"lc": 1, "type": "constructor", "id": [], "kwargs": one} for one in said), "openai")
     assert found == [{"role": "assistant", "content": "Hello\nyou"}]
+
+
+def test_turns_stand_in_the_order_of_their_first_records(scan_core: str) -> None:
+    """Also beside streams that go on; an id that comes again behind the end of its stream is that of another one."""
+    said = responses(Random(3))[0]
+    [first, *others] = openai({**said, "blocks": ["a"]}, Random(3))
+    request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "q"}]}
+    for data in ([request, first, request, *others], [request, first, *others, request, first, *others]):
+        found, _ = lines(samples.text(data), "openai")
+        expected = ["user", "assistant", "user", "assistant"][: 3 if data[2] == request else 4]
+        assert [one["role"] for one in found] == expected
+        assert {one["content"] for one in found} == {"q", "a"}

@@ -34,7 +34,8 @@ MOST_SHAPES = 10_000
 MOST_PARTS = 10_000
 """Parts of one turn, beside pieces, of which it has up to ``MOST``; further records of it are a turn of their own."""
 _NEAR = 64
-"""Parts between a text and its echo, and results between the blocks of one response."""
+"""Parts between a text and its echo, and results between the blocks of one response; of the turns between the pieces of
+one response twice as many."""
 _SAID = ("text", "reasoning")
 _INHERITED = ("wire", "file", "line", "time", "conversation", "project", "sidechain")
 ROLE_OF_KIND = {
@@ -455,10 +456,13 @@ def turns(source: Any, *, wire: str | None = None, conversation: str | None = No
 
 def merged(found: Iterable[Turn]) -> Iterator[Turn]:
     """Merges the turns of one response that follow each other, or have results of its calls and events between them, or
-    pieces of other responses with ids. The tokens that only records of whole sessions have are turns at the end."""
+    any turns if they are pieces with its id. The tokens that only records of whole sessions have are turns at the
+    end."""
     told, again = _Told(), _Repeated()
     run: list[Turn] = []  # a turn, and behind one of a response what neither a user nor a model said
-    streams: dict[tuple[Any, ...], list[Turn]] = {}  # responses in pieces that may go on, one of which is the run
+    runs: list[list[Turn]] = []  # in their order, from the first stream that may go on
+    streams: dict[tuple[Any, ...], list[Turn]] = {}  # those of them that are responses in pieces with ids
+    ended: set[tuple[Any, ...]] = set()  # streams that ended before another turn: only their tokens may follow
     open_key: tuple[Any, ...] = ()
     for turn in found:
         table = _tables(turn.columns["wire"])[0]
@@ -466,9 +470,10 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
         key = (table.provider or table.name, *(turn.columns[name] for name in table.copy_of))
         known = turn.record is not None and key[1:2] not in ((), (None,), ("",))  # an empty id is none
         if known and key != open_key and table.is_piece(turn.record):
-            yield from () if streams else _closed(run)
+            if key in ended and not turn.tokens:
+                del streams[key]
+                ended.remove(key)
             run, open_key = streams.setdefault(key, []), key
-            yield from _closed(streams.pop(next(iter(streams)))) if len(streams) > _NEAR else ()
         same = known and key[:2] == open_key[:2] and (key == open_key or len(key) != len(open_key))
         goes_on = bool(run) and (same or len(run) == 1) and _continues(run[0], turn, same)
         if known and turn.tokens:
@@ -480,14 +485,23 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
             open_key = key if turn.columns["kind"] == "usage" else open_key
         elif not run:
             run.append(turn)
+            runs.append(run)
             open_key = key if known else ()
         elif open_key and turn.role not in ("assistant", "user") and run[0].role == "assistant" and len(run) < _NEAR:
             run.append(turn)
         else:
-            for one in [*streams.values()] or [run]:
-                yield from _closed(one)
-            streams, run, open_key = {}, [turn], key if known else ()
-    for one in [*streams.values()] or [run]:
+            run, open_key = [turn], key if known else ()
+            runs.append(run)
+            ended = {key for key, one in streams.items() if one[0].columns["stop_reason"]}
+        while runs[0] is not run:
+            first = next(iter(streams), None)
+            if first is not None and streams[first] is runs[0]:
+                if len(runs) <= 2 * _NEAR:
+                    break
+                del streams[first]
+                ended.discard(first)
+            yield from _closed(runs.pop(0))
+    for one in runs:
         yield from _closed(one)
     yield from again.left()
 
