@@ -37,8 +37,8 @@ typedef struct {
 enum { TW_CHOOSE_ONLY, TW_CHOOSE_WORD, TW_CHOOSE_MARKS };
 enum { TW_MOST_MARKS = 8, TW_MOST_CLUES = 8 };
 
-/* A set of nodes that makes an object worth the wire's own judgement, when all of them are there. */
-typedef struct { uint16_t nodes[4]; uint8_t count; } tw_clue;
+/* A set of nodes that makes an object worth the wire's own judgement, when all of them are there; `valued`: the last is not null. */
+typedef struct { uint16_t nodes[4]; uint8_t count, valued; } tw_clue;
 
 typedef struct {
     uint8_t code;                            /* of the wire, in contract.WIRES */
@@ -156,9 +156,10 @@ static int tw_variant_of(const tw_json *x, const tw_wire *wire)
 static int tw_may_be(const tw_json *x, const tw_wire *wire)
 {
     for (int i = 0; i < wire->clue_count; i++) {
+        const tw_clue *clue = &wire->clues[i];
         int there = 0;
-        for (int n = 0; n < wire->clues[i].count; n++) there += tw_noted(x, wire->clues[i].nodes[n]) != NULL;
-        if (there == wire->clues[i].count) return 1;
+        for (int n = 0; n < clue->count; n++) there += tw_noted(x, clue->nodes[n]) != NULL;
+        if (there == clue->count && !(clue->valued && x->v[clue->nodes[there - 1]].b.is & TW_IS_NULL)) return 1;
     }
     return 0;
 }

@@ -71,6 +71,7 @@ cdef extern from "_native/json/scan.h" nogil:
     ctypedef struct tw_clue:
         uint16_t nodes[4]
         uint8_t count
+        uint8_t valued
     ctypedef struct tw_wire:
         uint8_t code
         uint8_t choose
@@ -440,6 +441,7 @@ cdef class Plan:
                 if len(wire["clues"][item]) > 4:
                     raise ValueError("a clue has too many paths")
                 wires[place].clues[item].count = len(wire["clues"][item])
+                wires[place].clues[item].valued = wire["valued"][item]
                 for node in range(len(wire["clues"][item])):
                     wires[place].clues[item].nodes[node] = wire["clues"][item][node]
         self.c.wires, self.c.wire_count = wires, len(found.wires)

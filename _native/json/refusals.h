@@ -167,12 +167,14 @@ static int tw_why_refused(const tw_json *x, const tw_plan *plan, const tw_wire *
 
 /* --- whose it is --- */
 
-/* True if a value begins with a text: that of a string, of which a closing quote is the end; or "{", of an object; "{}": of an empty one. */
+/* True if a value begins with a text: that of a string, of which a closing quote is the end; or "{", of an object; "{}": of an empty
+ * one; "": of any but null. */
 static int tw_begins_with(const tw_value *v, const tw_token *opening, int cased)
 {
     uint8_t said[4];
     const uint8_t *end = v->p + v->size;
     size_t at = 0;
+    if (!opening->size) return !(v->b.is & TW_IS_NULL);
     if (*opening->text == '{' || !(v->b.is & TW_IS_STRING))
         return *opening->text == '{' && v->b.is & (opening->size == 1 ? TW_IS_OBJECT : TW_IS_EMPTY);
     for (const uint8_t *p = v->p; at < opening->size;) {

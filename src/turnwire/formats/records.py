@@ -130,7 +130,7 @@ class Reading:
         path, kinds = broken
         there = value_at(fields, path) is not MISSING
         told = f"{path} is {_in_words(kind_of(value_at(fields, path))) if there else 'missing'}"
-        text = f"{told}; it must be {_in_words(*kinds)}" if kinds else f"{told}; it must be missing"
+        text = f"{told}; it must be {'missing' if kinds in ((), ('null',)) else _in_words(*kinds)}"
         return Reason.WRONG_TYPE if there else Reason.MISSING_FIELD, text, f"/{path}"
 
     def encode(self, message: Record, strict: bool = True) -> str:

@@ -127,12 +127,12 @@ class Layout(NamedTuple):
     """One form of a format's objects, such as a version of it.
 
     signs: up to four members whose combination identifies such an object: path -> the allowed words; () for any value.
-    one_of: up to eight further members, at least one of which is present. without: members that must be absent. empty:
-    signs that are objects without members. kind: that of its records, unless ``kinds`` (the last that applies) sets
-    another. columns: column -> its path, or several paths, of which the first one present is used. needs: path -> the
-    allowed JSON types of a required member, or also "missing" for one that need not be there. marks: keys that identify
-    damaged bytes, and how many are required. nested: a key; other valid objects with it are searched for records
-    inside.
+    one_of: up to eight further members, at least one of which is present. without: members that must be absent; one
+    that is null is, apart from those of items. empty: signs that are objects without members. kind: that of its
+    records, unless ``kinds`` (the last that applies) sets another. columns: column -> its path, or several paths, of
+    which the first one present is used. needs: path -> the allowed JSON types of a required member, or also "missing"
+    for one that may be absent or null. marks: keys that identify damaged bytes, and how many are required. nested: a
+    key; other valid objects with it are searched for records inside.
     """
 
     signs: Mapping[str, tuple[str, ...]]
@@ -277,6 +277,22 @@ def _faults(table: Format) -> Iterator[str]:
         yield from (f"{one!r} is no {what}; there are {', '.join(known)}" for one in sorted(given - {*known}))
 
 
+def _is_one(path: str) -> bool:
+    """True if a path names one value, which is as absent if it is null."""
+    return not _SEVERAL & {*path.split("/")}
+
+
+def _is_there(fields: dict[str, Any], path: str) -> bool:
+    return (value := value_at(fields, path)) is not MISSING and (value is not None or not _is_one(path))
+
+
+def _by_values(paths: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The paths of one value, of which null is none, and the others, each with the ``values`` of their sign."""
+    for one, values in ((True, ("",)), (False, ())):
+        if found := tuple(path for path in paths if _is_one(path) is one):
+            yield found, values
+
+
 class Compiled:
     """A layout with its derived data: the requirements for an object, and the sources of the columns."""
 
@@ -326,8 +342,8 @@ class Compiled:
             found[path] = _ANY if loose else kinds
         for sign, words in self.layout.signs.items():
             found[sign] = ("string",) if words else ("object",) if sign in self.layout.empty else found.get(sign, _ANY)
-        needs = {path: tuple(kind for kind in kinds if kind != _MISSING) for path, kinds in self.layout.needs.items()}
-        return {**found, **needs, **dict.fromkeys(self.layout.without, ())}
+        needs = {path: tuple(one.replace(_MISSING, "null") for one in of) for path, of in self.layout.needs.items()}
+        return {**found, **needs, **{path: ("null",) if _is_one(path) else () for path in self.layout.without}}
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
@@ -401,8 +417,9 @@ class Compiled:
             choose="only",
             detect=partial(reading.is_of, self),
             decode=partial(reading.decode, layout=self),
-            claimed=(self.claimed,),
+            claimed=tuple(self.claimed),
             clues=self.clues,
+            valued=tuple(filter(_is_one, self.layout.one_of)),
             inside=(self.layout.nested,) if self.layout.nested else (),
             torn=keys or self.keys[: rare and bool(signs)],
             signs=(*marks, *([signs] if rare else [(*signs, Sign(keys))] if keys else [])[: bool(signs)]),
@@ -422,16 +439,17 @@ class Compiled:
                 reader.take(*(place for place, _ in reader.values(fields, start) if start))
 
     @property
-    def claimed(self) -> tuple[Sign, ...]:
+    def claimed(self) -> Iterator[tuple[Sign, ...]]:
         """The signs of the layout, as of an object."""
         words = self.layout.signs.items()
         found = [Sign((path,), values=tuple(f'{word}"' for word in known)) for path, known in words]
         found += [Sign((path,), values=("{}",)) for path in self.layout.empty]
-        if self.layout.one_of:
-            found.append(Sign(self.layout.one_of))
-        if self.layout.without:
-            found.append(Sign(self.layout.without, 0, most=0))
-        return tuple(found)
+        for keys, values in _by_values(self.layout.without):
+            found.append(Sign(keys, 0, values, most=0))
+        for keys, values in _by_values(self.layout.one_of):
+            yield (*found, Sign(keys, values=values))
+        if not self.layout.one_of:
+            yield tuple(found)
 
     def is_signed(self, fields: dict[str, Any]) -> bool:
         """True if an object has the identifying members of the layout."""
@@ -439,9 +457,9 @@ class Compiled:
             value = value_at(fields, path)
             if value is MISSING or (words and value not in words) or (path in self.layout.empty and value != {}):
                 return False
-        if self.layout.one_of and all(value_at(fields, path) is MISSING for path in self.layout.one_of):
+        if self.layout.one_of and not any(_is_there(fields, path) for path in self.layout.one_of):
             return False
-        return all(value_at(fields, path) is MISSING for path in self.layout.without)
+        return not any(_is_there(fields, path) for path in self.layout.without)
 
     def broken(self, fields: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
         """The first path at which such an object violates the table, and the allowed kinds."""

@@ -143,7 +143,8 @@ class Sign(NamedTuple):
     small ones there.
 
     In an object, keys are paths, of which ``most`` are there at most, and ``others`` further members at most (255: any
-    number). With ``values``, only strings count that begin so, and for the value "{" objects, for "{}" empty ones.
+    number). With ``values``, only strings count that begin so, and for the value "{" objects, for "{}" empty ones, for
+    "" any value but null.
     """
 
     keys: tuple[str, ...]
@@ -166,6 +167,8 @@ class Sign(NamedTuple):
         return self.least <= count <= self.most and (self.others == 255 or len(fields) - count <= self.others)
 
     def _begins(self, value: Any) -> bool:
+        if "" in self.values:
+            return value is not None
         if not isinstance(value, str) or self.values[0][0] == "{":
             return isinstance(value, dict) and ("{" in self.values or (not value and "{}" in self.values))
         text, values = value.encode("utf-8", "surrogatepass"), [value.encode() for value in self.values]
@@ -220,7 +223,8 @@ class WirePlan(NamedTuple):
 
     Objects that can be skipped:
 
-    - clues: alternative sets of paths; an object is checked only if it has all paths of one set.
+    - clues: alternative sets of paths; an object is checked only if it has all paths of one set, and more than null
+      at the last one if it is among ``valued``.
     - inside: keys; bytes with none of these in quotes contain no message. torn: keys; damaged bytes with none of these
       in quotes were no message, unless no plan of the search has some.
 
@@ -253,6 +257,7 @@ class WirePlan(NamedTuple):
     clues: tuple[tuple[str, ...], ...]
     inside: tuple[str, ...]
     torn: tuple[str, ...]
+    valued: tuple[str, ...] = ()
     doubts: tuple[tuple[str, str], ...] = ()
     word: str = ""
     marks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
@@ -553,6 +558,7 @@ def _wire(plan: WirePlan, numbers: dict[str, int], first: int) -> dict[str, Any]
         "variants": len(plan.variants),
         "doubts": [(numbers[one], numbers[other]) for one, other in plan.doubts],
         "clues": [[numbers[path] for path in clue] for clue in plan.clues],
+        "valued": [clue[-1:] != () and clue[-1] in plan.valued for clue in plan.clues],
     }
 
 

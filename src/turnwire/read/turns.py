@@ -471,8 +471,8 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
         known = turn.record is not None and key[1:2] not in ((), (None,), ("",))  # an empty id is none
         if known and key != open_key and table.is_piece(turn.record):
             if key in ended and not turn.tokens:
-                del streams[key]
                 ended.remove(key)
+                streams.pop(key, None)
             run, open_key = streams.setdefault(key, []), key
         same = known and key[:2] == open_key[:2] and (key == open_key or len(key) != len(open_key))
         goes_on = bool(run) and (same or len(run) == 1) and _continues(run[0], turn, same)
@@ -499,7 +499,6 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
                 if len(runs) <= 2 * _NEAR:
                     break
                 del streams[first]
-                ended.discard(first)
             yield from _closed(runs.pop(0))
     for one in runs:
         yield from _closed(one)
