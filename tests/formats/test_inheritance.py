@@ -288,21 +288,72 @@ def test_a_call_fails_by_its_exit_code(payload: dict[str, Any], failed: bool | N
     assert [part.failed for turn in turns(data) for part in turn.parts] == [False, failed is True]
 
 
+@pytest.mark.parametrize("step", [1, 3])
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "continued"])
-def test_a_running_total_is_what_it_grew_by(way: str, tmp_path: Path, monkeypatch: Any, scan_core: str) -> None:
-    """Only if nothing else has the tokens of a response; totals that begin anew, and counts that are written twice."""
+def test_a_running_total_is_what_it_grew_by(
+    way: str, step: int, tmp_path: Path, monkeypatch: Any, scan_core: str
+) -> None:
+    """Behind totals, alone or beside the tokens of a response, that begin anew, and counts that are written twice."""
     lines, expected = [dict[str, Any](line) for line in ROLLOUTS], list[Any]()
     for line in lines:
         payload = line.get("payload", {})
         if payload.get("type") == "token_count":
             last, total = (payload["info"][f"{of}_token_usage"] for of in ("last", "total"))
-            line["payload"] = {"type": "token_count", "info": {"total_token_usage": total}}
+            if len(expected) % step == 0:
+                line["payload"] = {"type": "token_count", "info": {"total_token_usage": total}}
             expected.append((last["input_tokens"], last["output_tokens"], last["total_tokens"], total["total_tokens"]))
     assert len(expected) > 10
     monkeypatch.setitem(globals(), "SESSION", samples.text(lines))
     monkeypatch.setitem(globals(), "COLUMNS", ["kind", "input_tokens", "output_tokens", "total_tokens", "sequence"])
     found = [row for row in rows(WAYS[way](tmp_path / "a.jsonl")) if row[3]]
     assert found == expected
+
+
+def count(total: tuple[int, ...] | None, last: tuple[int, ...] | None = None) -> dict[str, Any]:
+    """A count of input, output and maybe all tokens."""
+    names = ("input_tokens", "output_tokens", "total_tokens")
+    told = {"total_token_usage": total, "last_token_usage": last}
+    info = {name: dict(zip(names, one, strict=False)) for name, one in told.items() if one}
+    return item("event_msg", type="token_count", info=info)
+
+
+def started(*turns: tuple[str, int, int]) -> list[dict[str, Any]]:
+    """What `codex exec --json` writes of some turns, each with its thread and the tokens of this so far."""
+    return [
+        line
+        for thread_id, read, written in turns
+        for line in (
+            {"type": "thread.started", "thread_id": thread_id},
+            {"type": "turn.completed", "usage": {"input_tokens": read, "output_tokens": written}},
+        )
+    ]
+
+
+FIRST, SECOND = (10, 1, 11), (20, 2, 22)
+RESUMED = started(("a", 16_000, 504), ("a", 85_000, 681), ("a", 103_000, 779))
+COUNTED: tuple[tuple[list[dict[str, Any]], tuple[int, int]], ...] = (
+    ([count(FIRST, FIRST), count(SECOND), count((30, 3, 33))], (30, 3)),
+    ([count((25, 5, 30)), *[count((38, 7, 45), (13, 2, 15))] * 2, count((38, 7, 45)), count((50, 10, 60))], (50, 10)),
+    ([count((50, 5, 55), (50, 5, 55)), count(FIRST, FIRST), count(SECOND, FIRST), count((99, 9, 108))], (149, 14)),
+    ([count(FIRST), count(SECOND, SECOND)], (30, 3)),
+    ([count(None, FIRST)] * 2, (20, 2)),
+    ([count(None, FIRST[:2])] * 2, (20, 2)),
+    ([count(FIRST[:2]), count(SECOND[:2])], (20, 2)),
+    ([*[count(FIRST[:2], FIRST[:2])] * 2, count(SECOND[:2]), count((30, 3))], (30, 3)),
+    (RESUMED, (103_000, 779)),
+    (RESUMED * 2, (103_000, 779)),
+    (started(("a", 16, 5), ("b", 85, 6), ("b", 90, 7)), (106, 12)),
+)
+
+
+@pytest.mark.parametrize(("lines", "tokens"), COUNTED)
+@pytest.mark.parametrize("batch_bytes", [1, 150, 400, 1 << 20])
+def test_each_total_is_the_one_before_the_next(
+    lines: list[dict[str, Any]], tokens: tuple[int, int], batch_bytes: int, scan_core: str
+) -> None:
+    """Alone or beside the tokens of a response, and without the sum of its columns."""
+    total = usage(samples.text([item("session_meta", id="s1"), *lines]), batch_bytes=batch_bytes).total
+    assert (total["input_tokens"], total["output_tokens"]) == tokens
 
 
 def test_no_column_has_a_running_total_of_tokens(scan_core: str) -> None:

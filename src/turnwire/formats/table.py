@@ -162,8 +162,9 @@ class Format(NamedTuple):
     from the one before it in its input, unless it is of one of the kinds ``begins``; archive: the ending of archives
     whose files are one input for this. gathered: the columns of texts and integers of which a record of the kind
     "usage" has the first value since the usage or the beginning before it. running: the columns that are running totals
-    in such a record without ``sequence``: a scan has what each adds to the one before it, and ``total_tokens`` as
-    ``sequence``. exit_code: the exit code in the text of an answer, which tells whether the call failed.
+    of a conversation in such a record with ``sidechain``: a scan has what each adds to the one before it, and
+    ``total_tokens`` as ``sequence``; one without adds to the total, its ``sequence``. exit_code: the exit code in the
+    text of an answer, which tells whether the call failed.
     cached_is_input: whether ``input_tokens`` includes cached tokens; None if ``total_tokens`` of the record tells.
     folders: the usual folders of the format's files; home: an environment variable that may name other parent folders.
     asks, answers: the kinds of records that make and that answer a call, by its ``call_id``; errors: the format whose

@@ -152,6 +152,7 @@ TABLE = Format(
                 "model": Loose("payload/info/model"),
                 **_counts("payload/info/total_token_usage"),
                 "total_tokens": "payload/info/total_token_usage/total_tokens",
+                "sidechain": Truth("type", words={"event_msg": False}),  # a running total
             },
             without=("payload/info/last_token_usage/input_tokens",),
         ),
@@ -192,7 +193,7 @@ TABLE = Format(
                     **_counts("payload/info/last_token_usage"),
                     "total_tokens": "payload/info/last_token_usage/total_tokens",
                     "sequence": tuple(  # repeated counts share it
-                        f"payload/info/{of}_token_usage/total_tokens" for of in ("total", "last")
+                        f"payload/info/total_token_usage/{of}_tokens" for of in ("total", "input")
                     ),
                 },
                 needs={"payload": ("object",), "timestamp": ("string",)},
@@ -213,7 +214,11 @@ TABLE = Format(
         Layout(signs={"type": ("turn.started",)}, kind="turn", columns={}),
         Layout(signs={"type": ("turn.failed",), "error/message": ()}, kind="error", columns={"error": "error/message"}),
         Layout(signs={"type": ("error",), "message": ()}, kind="status", columns={"error": Loose("message")}),
-        Layout(signs={"type": ("turn.completed",), "usage": ()}, kind="usage", columns=_counts("usage")),
+        Layout(  # the running total of the thread
+            signs={"type": ("turn.completed",), "usage": ()},
+            kind="usage",
+            columns={**_counts("usage"), "sidechain": Truth("type", words={"turn.completed": False})},
+        ),
         _executed("tool_call", "item.started", _TOOLS, "item/type", "item/command", "item/query"),
         _executed("tool_call", "item.started", _NAMED_TOOLS, "item/tool", "item/prompt"),
         _executed("tool_result", "item.completed", _TOOLS, "item/type", "item/aggregated_output"),

@@ -3,6 +3,7 @@ of their lines, by which damage is known."""
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -55,10 +56,11 @@ class Inheritance:
         for wire in finder.wires if of_formats(finder.wire) else ():
             found: Any = registry.wire(wire)
             table = found.table
-            carried, gathered = ([one for one in of if every or one in asked] for of in (table.carried, table.gathered))
+            subtracts = table.running and (every or asked & {*table.running, "sequence"})
+            running = (*table.running, "sequence", "sidechain") if subtracts else ()
+            read = asked | {"conversation"} if running else asked
+            carried, gathered = ([one for one in of if every or one in read] for of in (table.carried, table.gathered))
             judged = table.exit_code is not None and "failed" in asked
-            totals = (*table.running, "sequence")
-            running = totals if table.running and (every or asked & {*totals}) else ()
             if carried or gathered or running or judged or table.follows:
                 self._rules.append((registry.codes().index(wire), table, carried, gathered, running, judged))
                 names |= {"kind", *carried, *gathered, *running, *(("text", "failed") if judged else ())}
@@ -85,10 +87,9 @@ class Inheritance:
             rows.of_wire(code)
             begun, counted = (np.isin(rows.kinds, [*map(kinds.index, of)]) for of in (table.begins, ("usage",)))
             before = found.state.inherited.get(table.name, {})
-            after = {name: rows.carry(name, begun, before.get(name)) for name in carried}
+            after = rows.subtract(table.running, begun, counted, before) if running else {}
+            after |= {name: rows.carry(name, begun, before.get(name)) for name in carried}
             after |= {name: rows.gather(name, begun, counted, before.get(name)) for name in gathered}
-            if running:
-                after |= rows.subtract(running[:-1], begun, counted, before)
             if judged:
                 rows.judge(np.isin(rows.kinds, [kinds.index(kind) for kind in table.answers]), table.exit_code)
             every = {**before, **after}
@@ -303,27 +304,41 @@ class _Rows:
     def subtract(
         self, names: Sequence[str], begun: Mask, counted: Mask, before: dict[str, str]
     ) -> dict[str, str | None]:
-        """Makes running totals what each adds to the one before it, and ``total_tokens`` the ``sequence``. Returns the
-        last totals, each with what it added; None behind a beginning. Equal totals are the same count, again; smaller
-        ones begin anew."""
-        rows = np.flatnonzero(counted & self._has("total_tokens") & ~self._has("sequence"))
-        at, ends = self._at[rows], np.flatnonzero(begun)
-        known = {name: [*map(int, (before.get(name) or "0 0").split())] for name in names}
-        total = self._arrays["total_tokens"][at]
-        last = np.append(known["total_tokens"][0], total)
-        sessions = np.searchsorted(ends, np.append(-1, rows), "right")
-        anew = (np.diff(sessions) > 0) | (np.diff(last) < 0)
-        runs = np.cumsum(anew | (np.diff(last) != 0))
-        starts = np.searchsorted(runs, np.arange(1, runs.max(initial=0) + 1))
-        self._arrays["sequence"][at] = total
-        self._arrays["present"][at] |= self._bits("sequence")[0]
+        """Makes running totals, which ``sidechain`` marks, what each adds to the one before it, and ``total_tokens``
+        the ``sequence``; other counts that have one add to the totals. Returns the last totals, each with what it
+        added, and their conversation: another begins anew. Equal totals are the same count, again; smaller ones begin
+        anew."""
+        marked, counts = self._has("sidechain"), self._arrays
+        rows = np.flatnonzero(counted & (marked | self._has("sequence")))
+        if not len(rows):
+            return {}
+        at, whole = self._at[rows], marked[rows]
+        bare = at[whole & ~self._has("total_tokens")[rows]]
+        counts["total_tokens"][bare] = counts["input_tokens"][bare] + counts["output_tokens"][bare]
+        total = np.where(whole, counts["total_tokens"][at], counts["sequence"][at])
+        known = {name: [*map(int, before.get(name, "0 0").split())] for name in names}
+        told = np.flatnonzero(self._has("conversation") | begun)
+        places = np.searchsorted(told, rows, "right")  # 0: told before the block
+        firsts, now = np.flatnonzero(np.diff(places, prepend=-1)), before.get("conversation")
+        texts = [self._text(int(told[n - 1]), "conversation") if n else now for n in places[firsts].tolist()]
+        grown = np.diff(total, prepend=known["total_tokens"][0])
+        anew = grown < 0
+        anew[firsts] |= [*map(operator.ne, texts, [before.get("running"), *texts])]
+        runs = np.cumsum(anew | (grown != 0))
+        starts = np.searchsorted(runs, np.arange(1, runs[-1] + 1))
+        anew, alone = anew[starts], np.append(True, (whole | anew)[starts])
+        since = np.maximum.accumulate(np.where(alone, np.arange(len(alone)), 0))
         for name, (least, added) in known.items():
-            totals = np.append(least, self._arrays[name][at][starts])
-            more = np.append(added, np.maximum(totals[1:] - np.where(anew[starts], 0, totals[:-1]), 0))
-            self._arrays[name][at] = more[runs]
+            own = np.append(least, np.maximum(counts[name][at[starts]], 0))
+            sums = np.cumsum(np.where(alone, 0, own))
+            totals = sums + (own - sums)[since] if name != "total_tokens" else np.append(least, total[starts])
+            more = np.maximum(totals[1:] - np.where(anew, 0, totals[:-1]), 0)
+            more = np.append(added, np.where(whole[starts], more, own[1:]))
+            counts[name][at[whole]] = more[runs[whole]]
             known[name] = [int(totals[-1]), int(more[-1])]
-        over = len(ends) and (not len(rows) or ends[-1] > rows[-1])
-        return {name: f"{one[0]} {one[1]}" if one[0] and not over else None for name, one in known.items()}
+        counts["sequence"][at[whole]] = total[whole]
+        counts["present"][at[whole]] |= self._bits("sequence")[0] | self._bits("total_tokens")[0]
+        return {"running": texts[-1], **{name: f"{one[0]} {one[1]}" for name, one in known.items()}}
 
     def judge(self, answers: Mask, exit_code: Any) -> None:
         """Sets ``failed`` of answers to calls by the exit code in their text, where no member tells."""
