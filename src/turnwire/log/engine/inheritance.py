@@ -251,13 +251,18 @@ class _Rows:
 
     def _text(self, row: int, name: str) -> str | None:
         """The text of a row, or its integer as text."""
-        (valid, escaped), present = self._bits(name), self._arrays["present"][self._at[row]]
-        if not present & valid:
-            return None
         if name in self._arrays:
-            return str(self._arrays[name][self._at[row]])
-        [written] = map(bytes, self._written(self._at[row : row + 1], name))
-        return str(self._finder.scanner.plain(written) if present & escaped else written, "utf-8")
+            return str(self._arrays[name][self._at[row]]) if self._has(name)[row] else None
+        return self._texts(np.array([row]), name)[0]
+
+    def _texts(self, rows: NDArray[np.int64], name: str) -> list[str | None]:
+        """The texts of rows."""
+        (valid, escaped), plain = map(int, self._bits(name)), self._finder.scanner.plain
+        present, written = self._arrays["present"][self._at[rows]].tolist(), self._written(self._at[rows], name)
+        return [
+            str(plain(bytes(text)) if bits & escaped else text, "utf-8") if bits & valid else None
+            for bits, text in zip(present, written, strict=True)
+        ]
 
     def _give(self, name: str, heirs: Any, rows: Any, times: Any, before: str | None) -> None:
         """Gives rows of the block the value before the block, and those of some rows, each so many times."""
@@ -301,13 +306,10 @@ class _Rows:
         self._give(name, self._at[ends[heirs]], first[:-1][heirs], np.arange(1 + heirs.sum()) > 0, None)
         return None if first[-1] == len(has) else self._text(int(first[-1]), name)
 
-    def subtract(
-        self, names: Sequence[str], begun: Mask, counted: Mask, before: dict[str, str]
-    ) -> dict[str, str | None]:
+    def subtract(self, names: Sequence[str], begun: Mask, counted: Mask, before: dict[str, str]) -> dict[str, Any]:
         """Makes running totals, which ``sidechain`` marks, what each adds to the one before it, and ``total_tokens``
         the ``sequence``; other counts that have one add to the totals. Returns the last totals, each with what it
-        added, and their conversation: another begins anew. Equal totals are the same count, again; smaller ones begin
-        anew."""
+        added, and their conversation. Another one and smaller totals begin anew; equal totals are the same count."""
         marked, counts = self._has("sidechain"), self._arrays
         rows = np.flatnonzero(counted & (marked | self._has("sequence")))
         if not len(rows):
@@ -319,8 +321,9 @@ class _Rows:
         known = {name: [*map(int, before.get(name, "0 0").split())] for name in names}
         told = np.flatnonzero(self._has("conversation") | begun)
         places = np.searchsorted(told, rows, "right")  # 0: told before the block
-        firsts, now = np.flatnonzero(np.diff(places, prepend=-1)), before.get("conversation")
-        texts = [self._text(int(told[n - 1]), "conversation") if n else now for n in places[firsts].tolist()]
+        firsts = np.flatnonzero(np.diff(places, prepend=-1))
+        texts = [before.get("conversation")] * int(places[0] == 0)
+        texts += self._texts(told[places[firsts[len(texts) :]] - 1], "conversation")
         grown = np.diff(total, prepend=known["total_tokens"][0])
         anew = grown < 0
         anew[firsts] |= [*map(operator.ne, texts, [before.get("running"), *texts])]
