@@ -98,7 +98,8 @@ TABLE = Format(
                 columns=_wrapped(""),
             )
             for signs, one_of in (
-                ({}, tuple(f"{member}/contextId" for member in _WRAPPERS)),
+                ({}, tuple(f"{member}/contextId" for member in ("statusUpdate", "artifactUpdate"))),
+                ({"task/contextId": (), "task/id": (), "task/status": ()}, ()),
                 ({"message/messageId": (), "message/role": _ROLES, "message/parts": ()}, ()),
                 ({"tasks/*/contextId": (), "tasks/*/status/state": ()}, ()),
             )

@@ -254,6 +254,7 @@ TABLE = Format(
         ),
         Layout(
             signs={"type": ("reasoning",), "summary": ()},
+            one_of=("id", "summary/*/type", "encrypted_content"),
             kind="reasoning",
             columns={"id": Loose("id"), "text": Loose("summary/*/text")},
             marks=(2, ("summary", "encrypted_content")),
