@@ -134,22 +134,23 @@ class Advice(Report):
         return found
 
     def _lines(self) -> list[str]:
-        wanting = [
-            name
-            for name, why in self.absent.items()
-            if not self.facts["context"] and why.startswith(Reason.MISSING_FIELD)
-        ]
-        lines = [f"not tried: {name}: {why}" for name, why in self.absent.items() if name not in wanting]
-        if wanting:
-            why = "they need what this log lacks; pass a Context (--context FILE) with it"
-            lines.append(f"not tried: {', '.join(wanting)}: {why}")
-        return lines
+        return [f"not tried: {line}" for line in untried(self.absent, bool(self.facts["context"]))]
 
     def _title(self) -> tuple[str, str]:
         counts = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["messages"].items())
         messages = sum(self.facts["messages"].values())
         title = f"The cost of {counted(messages, 'message')} cost{'s' if messages == 1 else ''}"
         return title, f"{counts}; {counted(self.facts['damaged'], 'damaged record')} not counted."
+
+
+def untried(absent: Mapping[str, str], context: bool) -> list[str]:
+    """Lines of what was not tried ("nslip as csp"), and why; without a context, one line for all that require one."""
+    wanting = [name for name, why in absent.items() if not context and why.startswith(Reason.MISSING_FIELD)]
+    lines = [f"{name}: {why}" for name, why in absent.items() if name not in wanting]
+    if wanting:
+        why = "they need what this log lacks; pass a Context (--context FILE) with it"
+        lines.append(f"{', '.join(wanting)}: {why}")
+    return lines
 
 
 def _cells(cost: Cost) -> list[str]:
