@@ -36,10 +36,9 @@ def test_damage_ends_with_the_line_of_the_fault() -> None:
             assert [raw for line, raw, _ in rejects if line == 1] == [b"\n".join(broken[: place + within])]
 
 
-WORDS = b'INFO next|@a3 bad|{}|```|CSP/1|null|-5|"a" b|2026-05-04T10:00:00Z INFO next'.split(b"|")
-
-
-@pytest.mark.parametrize("line", [*WORDS, SSTP])
+@pytest.mark.parametrize(
+    "line", [b"INFO next", b"2026-05-04T10:00:00Z INFO next", b"@a3 bad", b"{}", SSTP, b"```", b"CSP/1"]
+)
 def test_a_line_that_cannot_be_part_of_it_ends_an_object(line: bytes) -> None:
     torn = b'{"header": {"actor_id": "a", "schema_id": "b"},\n "payload":   \n\n'
     records, rejects = found(b"a\n" + torn + line + b"\n" + GOOD + b"\n")
