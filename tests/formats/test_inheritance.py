@@ -318,7 +318,7 @@ def count(total: tuple[int, ...] | None, last: tuple[int, ...] | None = None) ->
 
 
 def started(*turns: tuple[str, int, int]) -> list[dict[str, Any]]:
-    """What `codex exec --json` writes of some turns, each with its thread and the tokens of this so far."""
+    """The lines of `codex exec --json` of some turns, each with its thread and the tokens of this so far."""
     return [
         line
         for thread_id, read, written in turns
