@@ -36,7 +36,9 @@ cdef extern from "Python.h":
     bint PyUnicode_Check(object)
     bint PyUnicode_CheckExact(object)
     bint PyBool_Check(object)
+    bint PyDict_Check(object)
     bint PyDict_CheckExact(object)
+    Py_ssize_t PyDict_GET_SIZE(object)
 
 cdef extern from "_native/common/draft.h" nogil:
     ctypedef struct tw_draft:
@@ -398,6 +400,10 @@ cdef int put_untouched(Writer *w, SlipMessage message) except -1:
     return 1
 
 
+cdef inline bint has_extra(Touched touched) noexcept:
+    return touched.extra is not None and not (PyDict_Check(touched.extra) and PyDict_GET_SIZE(touched.extra) == 0)
+
+
 cdef int put_message(Writer *w, SlipMessage message) except -1:
     """The whole message. Returns 0 for anything unusual: written_parts() then writes or refuses it."""
     cdef Touched touched = message.touched
@@ -407,7 +413,7 @@ cdef int put_message(Writer *w, SlipMessage message) except -1:
         return put_untouched(w, message)
     if touched.fields is not None and any(touched.fields):
         return 0
-    if touched.extra is not None and touched.extra != {}:
+    if has_extra(touched):
         return 0
     if touched.slots is None:
         return put_untouched(w, message)
@@ -552,7 +558,7 @@ cdef bint clean(message) except -1:
     if touched is not None:
         if touched.fields is not None and any(touched.fields):
             return False
-        if touched.extra is not None and touched.extra != {}:
+        if has_extra(touched):
             return False
         if touched.slots is not None:
             return are_clean(touched.slots)

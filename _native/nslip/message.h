@@ -188,17 +188,19 @@ static inline uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
 {
     size_t i = 0;
     *p++ = '"';
-    while (i + 8 <= n) {
-        uint64_t w;
-        memcpy(&w, s + i, 8);
-        if (tw_find_two(w, '"', '\\')) break;
-        memcpy(p, &w, 8);
-        p += 8;
-        i += 8;
-    }
-    for (; i < n; i++) {
+    while (i < n) {
+        if (i + 8 <= n) {
+            uint64_t w, found;
+            memcpy(&w, s + i, 8);
+            memcpy(p, &w, 8);
+            found = tw_find_two(w, '"', '\\');
+            size_t clear = found ? (size_t)tw_lowest_byte(found) : 8;
+            p += clear;
+            i += clear;
+            if (!found) continue;
+        }
         if (s[i] == '"' || s[i] == '\\') *p++ = '\\';
-        *p++ = s[i];
+        *p++ = s[i++];
     }
     *p++ = '"';
     return p;
