@@ -56,7 +56,8 @@ DIRECTIVES = {
     "emit_code_comments": False,  # the source beside each line, which the compiler would read
 }
 HOTTEST = {
-    f"turnwire._native.{name}" for name in ("nslip.codec", "csp.codec", "log.search", "log.aggregate", "common.door")
+    f"turnwire._native.{name}"
+    for name in ("nslip.codec", "csp.codec", "json.codec", "log.search", "log.aggregate", "common.door")
 }
 """Modules that cost 3 % or more at less than -O3, by instructions of scans and of messages (``make gate``)."""
 ANNOTATED = {f"turnwire._native.{name}" for name in ("nslip.codec", "kick.envelope")}
