@@ -248,7 +248,7 @@ def leaves_a_heredoc_open(record: bytes) -> bool:
 def test_a_damaged_record_costs_neither_the_one_before_it_nor_the_one_behind(wire: str, scan_core: str) -> None:
     chance = random.Random(f"{wire} 1")
     broken = 0
-    for _ in range(rounds(15 if scan_core == "pure" else 40)):
+    for _ in range(rounds(30)):
         before, behind = (chance.choice(RECORDS[name]).encode() for name in chance.choices(WIRES, k=2))
         hurt = damaged(chance.choice(RECORDS[wire]).encode(), chance)
         if wire == "csp":  # which takes for its own what its heredoc holds, and one line behind it

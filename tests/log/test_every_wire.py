@@ -15,7 +15,6 @@ import pytest
 
 import turnwire
 from examples.mixed_log import Log, log as made_log
-from tests.conftest import rounds
 from tests.fuzz.messages import MESSAGES
 from tests.golden.logs import COUNT, log as golden
 from tests.log.found import everything, plain_values
@@ -275,7 +274,7 @@ def mixed(chance: random.Random) -> bytes:
 def test_a_further_wire_is_a_filter_too() -> None:
     chance = random.Random(77)
     scans = Filtered(chance)
-    for _ in range(rounds(6)):
+    for _ in range(6):
         scans.check(mixed(chance))
     assert min(scans.met[name] for name in ("note", "beep", "memo")) > 0
     assert min(scans.bad[name] for name in ("beep", "memo")) > 0
