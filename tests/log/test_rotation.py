@@ -186,6 +186,36 @@ def test_an_inode_that_another_file_has_is_no_bookmark(tmp_path: Path) -> None:
     assert (numbers_of(second), [str(gap.why) for gap in second.gaps]) == ([], ["file_gone"])
 
 
+def test_a_position_that_knows_a_log_only_by_its_rotated_files_goes_on(tmp_path: Path) -> None:
+    """So does the last batch of a scan that follows leave it, where the log was renamed before it was read."""
+    with Log(tmp_path, random.Random(1)) as log:
+
+        def step() -> None:
+            run(log.write(3))
+            run(log.rename())
+
+        _, found = in_steps(log.path, step)
+        position = {**found.position, "files": [mark for mark in found.position["files"] if mark["read"]]}
+        assert [Path(mark["name"]).name for mark in position["files"]] == ["app.log.1"]
+        step()
+        step()
+        assert numbers_of(scan_nslip(log.path, resume=json.dumps(position))) == list(range(3, 9))
+
+
+def test_a_file_that_was_compressed_after_the_next_was_written_comes_before_it(tmp_path: Path) -> None:
+    with Log(tmp_path, random.Random(1)) as log:
+        run(log.write(1))
+        first = scan_nslip(log.path, resume={})
+        assert numbers_of(first) == [0]
+        for _ in range(2):
+            run(log.write(2))
+            run(log.rename())
+        run(log.compress(2))
+        (packed,) = tmp_path.glob("app.log.2.*")
+        packed.touch()
+        assert numbers_of(scan_nslip(log.path, resume=first.position)) == [1, 2, 3, 4]
+
+
 def test_a_compressed_file_with_the_inode_of_what_it_was_made_from_goes_on(tmp_path: Path) -> None:
     path, packed = tmp_path / "app.log", tmp_path / "app.log.gz"
     path.write_bytes(record(0) * 30)

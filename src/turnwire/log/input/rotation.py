@@ -222,6 +222,10 @@ class Bookmarks:
         marks = reversed(self.files.get(who.file, ()))
         return next((mark for mark in marks if mark.change(who, file) is None), None)
 
+    def _latest_beside(self, log: str) -> Bookmark | None:
+        """The bookmark of what was read last of the rotated files of a log, which no bookmark has the name of."""
+        return next((mark for mark in reversed(self._all()) if had_name(mark.name, log)), None)
+
     def copied_in(self, file: Any, *cut: Bookmark) -> list[Bookmark]:
         """The bookmarks of files that are gone, and those of such as were ``cut``, of which an open one, compressed or
         not, holds what was read, see :func:`continued`."""
@@ -234,7 +238,7 @@ class Bookmarks:
         mark = self.of(who, file)
         if mark is not None:
             return FileComparison(mark, mark)
-        latest = self._names.get(name)
+        latest = self._names.get(name) or self._latest_beside(name)
         # Nobody writes into a compressed one anew: another file has its inode.
         if self.files and (who.packed or (latest is None and is_rotated(name))):
             for mark in self.copied_in(file):
