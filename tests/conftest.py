@@ -4,11 +4,10 @@ TURNWIRE_PURE=0 is the native half of that and TURNWIRE_PURE=1 the pure one; `ma
 Without the variable one run has both. The pure half leaves out what is marked ``once``: what compares the cores, and
 what stands above them in plain Python (files, pipes, servers, pages, commands), for which the twins are the same.
 
-Property tests take their effort from a hypothesis profile: "dev" by default, "ci" where CI is set, or the one named by
-HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each; "few": for further interpreters and builds; "verdict": nobody reads the
-example, which is not made smaller). A test that sets
-``max_examples`` itself opts out of that. Under CI every run tries the same examples, so that a verdict is about the
-change; looking for new ones is the work of "soak".
+Property tests take their effort from a hypothesis profile: "dev", with half as many examples in the pure half, or the
+one named by HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each; "few": for further interpreters and builds; "verdict":
+nobody reads the example, which is not made smaller). A test that sets ``max_examples`` itself opts out of that. Under
+CI every run tries the same examples, so that a verdict is about the change; looking for new ones is the work of "soak".
 """
 
 from __future__ import annotations
@@ -34,10 +33,12 @@ from turnwire._backend import core_module
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 """No test needs the threads that numpy starts with each interpreter: they wait in a loop, 60 ms of CPU time for one."""
 
-SAME_EXAMPLES = bool(os.environ.get("CI"))
-settings.register_profile("dev", max_examples=25, deadline=None, derandomize=SAME_EXAMPLES)
+PURE_ONLY = os.environ.get("TURNWIRE_PURE", "") not in ("", "0")
+NATIVE_HALF = os.environ.get("TURNWIRE_PURE") == "0"
+settings.register_profile(
+    "dev", max_examples=12 if PURE_ONLY else 25, deadline=None, derandomize=bool(os.environ.get("CI"))
+)
 settings.register_profile("few", max_examples=8, deadline=None, derandomize=True)
-settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile(
     "verdict", max_examples=25, deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate)
 )
@@ -48,15 +49,13 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 SHARED = settings(max_examples=max(settings().max_examples // 3, 1))
 """For a test with many parameters, of which each shares in the examples."""
 
 THINNED = 5 if os.environ.get("HYPOTHESIS_PROFILE") == "few" else 1
 """Seeded loops and tables of inputs are shorter by this factor under the profile "few"."""
 SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
-PURE_ONLY = os.environ.get("TURNWIRE_PURE", "") not in ("", "0")
-NATIVE_HALF = os.environ.get("TURNWIRE_PURE") == "0"
 
 
 def rounds(default: int) -> int:

@@ -220,9 +220,11 @@ def test_damage_is_named_by_the_lines_around_it(name: str, scan_core: str) -> No
     for number, line in enumerate(lines[:: 1 + len(lines) // 3]):
         for place, cut in enumerate((3, 9, 30)):
             for way, damaged in enumerate(DAMAGED if number else DAMAGED[:1]):
+                if scan_core == "pure" and (number + place) % 2:
+                    continue
                 piece, end = damaged(line, cut), b"" if cut == 9 else b"\n"
                 data = good + ordinary + piece + end + good + line + b"\n"
-                found = turnwire.scan(data, wire=name, batch_bytes=(300, 1 << 20)[(number + place + way) % 2])
+                found = turnwire.scan(data, wire=name, batch_bytes=(300, 1 << 20)[way % 2])
                 assert sum(map(len, found)) == 2 * len(lines) + 1
                 rejects = [(one["wire"], one["line"], bytes(one["raw"])) for one in found.rejects.rows()]
                 assert {one[:2] for one in rejects} == {(name, len(lines) + 4)}

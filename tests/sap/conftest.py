@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -48,12 +47,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     started = Broker(tmp_path_factory.mktemp("broker"))
     yield started
     started.kill()
-
-
-@pytest.fixture
-def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
-    """Hides the logs of an agent about faults that a test makes."""
-    caplog.set_level(logging.CRITICAL)
 
 
 @pytest.fixture(scope="module")

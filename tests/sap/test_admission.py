@@ -22,7 +22,7 @@ from turnwire.sap.handlers import ALLOWANCE, Line
 from turnwire.sap.jobs import Job, key_of
 from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND, Batching, Transcript
 
-pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
+pytestmark = pytest.mark.once
 RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
 
 

@@ -23,7 +23,7 @@ from turnwire.sap.spec import TERMINAL
 from turnwire.sap.times import write_time
 from turnwire.sap.transcripts import RESULT_KIND
 
-pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
+pytestmark = pytest.mark.once
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
 
 

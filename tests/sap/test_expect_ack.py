@@ -20,11 +20,7 @@ from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger
 from turnwire.sap.transports import http, mcp, nats
 
-pytestmark = [
-    pytest.mark.once,
-    pytest.mark.usefixtures("quiet_logs"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 PATIENT = 600  # seconds of every other bound: only that of the Ack can end a wait
 GUARD = 300
 SOON = 0.2

@@ -23,11 +23,7 @@ from turnwire.sap.spec import ErrorCode
 from turnwire.sap.transports import http
 from turnwire.sap.transports.http import LINES
 
-pytestmark = [
-    pytest.mark.once,
-    pytest.mark.usefixtures("quiet_logs"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 HEAD = "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: {}\r\n{}\r\n\r\n"
 JSON = "application/json"
 

@@ -18,7 +18,7 @@ from turnwire.errors import EncodeError, Reason, RuleError
 from turnwire.sap.judgement import ROWS, Lesson, judge
 from turnwire.sap.learning import LearningLoop, thresholds_of
 
-pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
+pytestmark = pytest.mark.once
 
 PASS = [{"principle": "honesty", "status": "PASS"}]
 FAILS = [[{"principle": "honesty", "status": word}] for word in ("FAIL", "fail", "Failed", " FAILURE ", "ERROR")]

@@ -27,11 +27,7 @@ from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND
 from turnwire.sap.transports import nats
 from turnwire.sap.transports.nats import INBOX, SIGNATURE, SIGNER, TASK_ID
 
-pytestmark = [
-    pytest.mark.once,
-    pytest.mark.usefixtures("quiet_logs"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 PERMISSIONS = """authorization {{ users: [
   {{ user: worker, password: w }}
   {{ user: one, password: o, permissions: {{ publish: ["$JS.>", "{0}.tasks.b.A-prime", "_INBOX.>"] }} }}

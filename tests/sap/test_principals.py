@@ -22,7 +22,7 @@ from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
 from turnwire.sap.transports import http, identified
 
-pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
+pytestmark = pytest.mark.once
 RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
 KEYS = {
     name: Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import logging
 import os
 import pickle
 import sqlite3
@@ -49,7 +48,6 @@ def quick(agent: sap.Agent) -> sap.Agent:
 # ---------------------------------------------------------------- one capability and the others
 
 
-@pytest.mark.usefixtures("quiet_logs")
 async def test_calls_that_overran_hold_the_places_of_their_capability_alone() -> None:
     gate = threading.Event()
     agent = quick(sap.Agent("B", workers=1))
@@ -64,7 +62,6 @@ async def test_calls_that_overran_hold_the_places_of_their_capability_alone() ->
         gate.set()
 
 
-@pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize("transport", ["bus", "nats"])
 async def test_calls_without_an_end_and_those_behind_them_hold_nobody_else(transport: str, nats_url: str) -> None:
     gate = threading.Event()
@@ -113,7 +110,6 @@ def isolated(name: str = "B") -> sap.Agent:
     return agent
 
 
-@pytest.mark.usefixtures("quiet_logs")
 async def test_an_isolated_handler_is_ended() -> None:
     agent = isolated()
     async with reached("http", agent) as client:  # whose sockets the process must not keep open
@@ -147,7 +143,6 @@ def test_a_refusal_is_pickled_and_copied(same: Callable[[sap.Refusal], sap.Refus
         assert (type(other), str(other), other.outcome) == (type(one), str(one), one.outcome)
 
 
-@pytest.mark.usefixtures("quiet_logs")
 async def test_the_process_of_a_cancelled_or_closed_task_is_gone() -> None:
     agent = isolated()
     async with agent:
@@ -174,7 +169,6 @@ def _children() -> list[Any]:
 # ---------------------------------------------------------------- memory
 
 
-@pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize("transport", ["bus", "http", "nats"])
 async def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_url: str) -> None:
     """Tasks beyond that are refused, or stay in their queue, and none that was acknowledged is lost."""
@@ -201,7 +195,6 @@ async def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_ur
         assert agent._used <= 1_000_000
 
 
-@pytest.mark.usefixtures("quiet_logs")
 async def test_bodies_that_are_read_count_too() -> None:
     agent = quick(sap.Agent("B", memory=500_000))
     async with agent, serve(http.app(agent)) as url, httpx.AsyncClient() as raw:
@@ -224,7 +217,6 @@ async def test_bodies_that_are_read_count_too() -> None:
     assert agent._used == sum(job.held for job in agent._ended.values())
 
 
-@pytest.mark.usefixtures("quiet_logs")
 async def test_a_result_without_room_fails_in_words_and_old_ones_give_way() -> None:
     agent = sap.Agent("B", memory=200_000)
     agent.capability("work.size")(lambda one, context: "x" * one.payload["size"])
@@ -239,7 +231,6 @@ async def test_a_result_without_room_fails_in_words_and_old_ones_give_way() -> N
         assert agent._used <= 200_000
 
 
-@pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize("transport", ["bus", "http", "mcp over http"])
 async def test_a_result_has_a_bound_on_every_transport(transport: str) -> None:
     agent = sap.Agent(
@@ -262,7 +253,6 @@ async def test_a_result_has_a_bound_on_every_transport(transport: str) -> None:
 LARGE = "x" * 5000
 
 
-@pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize(
     "part",
     [
@@ -305,7 +295,7 @@ async def test_a_result_of_just_the_limit_is_given(letter: str) -> None:
 
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("pause", [None, 0, 0.01])
-def test_leaving_right_after_a_submit_is_quiet(recorded: bool, pause: float | None, caplog: Any, capfd: Any) -> None:
+def test_leaving_right_after_a_submit_is_quiet(recorded: bool, pause: float | None, capfd: Any) -> None:
     told: list[Any] = []
 
     async def main() -> None:
@@ -325,13 +315,13 @@ def test_leaving_right_after_a_submit_is_quiet(recorded: bool, pause: float | No
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(main())
-    assert told == [] and caplog.records == [] and capfd.readouterr() == ("", "")
+    assert told == [] and capfd.readouterr() == ("", "")
 
 
 # ---------------------------------------------------------------- what a newcomer is told
 
 
-async def test_a_miss_is_seen_and_why_nothing_is_stored_is_told_once(caplog: Any) -> None:
+async def test_a_miss_is_seen_and_why_nothing_is_stored_is_told_once(capfd: Any) -> None:
     cache = sap.Cache(":memory:")
     agent = sap.Agent("B", cache=cache)
     agent.capability("work.plain")(lambda one, context: 1)
@@ -341,19 +331,17 @@ async def test_a_miss_is_seen_and_why_nothing_is_stored_is_told_once(caplog: Any
     def refuses(one: sap.Task, _context: sap.Context) -> None:
         raise sap.Refusal("UNPROCESSABLE", "no")
 
-    with caplog.at_level(logging.WARNING, "turnwire.sap"):
-        async with agent:
-            for name, hits in (("plain", [False] * 3), ("vetted", [False, True]), ("refuses", [False] * 2)):
-                for hit in hits:
-                    one = task(f"work.{name}", {"a": 1}, **PREFER)
-                    evidence = (await agent.call(one)).constitutional_evidence.cache
-                    assert evidence is not None and (evidence.hit, evidence.cache_key) == (hit, cache.key(one))
-            assert (await agent.call(task("work.plain", {}))).constitutional_evidence.cache is None
-    told = [record.getMessage() for record in caplog.records if "not cached" in record.getMessage()]
+    async with agent:
+        for name, hits in (("plain", [False] * 3), ("vetted", [False, True]), ("refuses", [False] * 2)):
+            for hit in hits:
+                one = task(f"work.{name}", {"a": 1}, **PREFER)
+                evidence = (await agent.call(one)).constitutional_evidence.cache
+                assert evidence is not None and (evidence.hit, evidence.cache_key) == (hit, cache.key(one))
+        assert (await agent.call(task("work.plain", {}))).constitutional_evidence.cache is None
+    told = [line for line in capfd.readouterr().err.splitlines() if "not cached" in line]
     assert len(told) == 1 and "work.plain" in told[0] and "nobody vetted" in told[0]
 
 
-@pytest.mark.usefixtures("quiet_logs")
 async def test_a_handler_that_makes_its_result_is_told_what_to_return() -> None:
     agent = sap.Agent("B")
     agent.capability("work.result")(lambda one, context: sap.result_for(one, sap.Outcome(1), "B"))
@@ -365,7 +353,6 @@ async def test_a_handler_that_makes_its_result_is_told_what_to_return() -> None:
             assert f"returned a {kind}" in (error.message or "") and "Outcome" in (error.message or "")
 
 
-@pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize("transport", ["bus", "nats"])
 async def test_a_locked_transcript_is_a_nack_within_the_tasks_time(
     transport: str, tmp_path: Path, nats_url: str
@@ -391,7 +378,6 @@ async def test_a_locked_transcript_is_a_nack_within_the_tasks_time(
 # ---------------------------------------------------------------- cancelling
 
 
-@pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize("transport", OVER)
 async def test_a_task_is_cancelled_by_who_issued_it_alone(transport: str, broker: Broker) -> None:
     begun: list[str] = []
@@ -424,7 +410,6 @@ async def test_a_task_is_cancelled_by_who_issued_it_alone(transport: str, broker
                 await prime.cancel(str(uuid.uuid4()))
 
 
-@pytest.mark.usefixtures("quiet_logs")
 async def test_a_task_that_is_still_in_the_queue_ends_when_its_turn_comes(nats_url: str) -> None:
     from turnwire.sap.transports import nats
 
@@ -445,7 +430,6 @@ async def test_a_task_that_is_still_in_the_queue_ends_when_its_turn_comes(nats_u
         assert one.task_id not in done
 
 
-@pytest.mark.usefixtures("quiet_logs")
 async def test_a_signed_wish_ends_a_task_and_one_with_another_signature_does_not(nats_url: str) -> None:
     from turnwire.sap.transports import nats
 
@@ -518,7 +502,6 @@ def test_a_task_over_http_is_decoded_once_encoded_once_and_enters_few_files() ->
 EVIL = ("UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), 'good', 'evil') AS BLOB) WHERE kind = ?",)
 
 
-@pytest.mark.usefixtures("quiet_logs")
 async def test_a_rewritten_row_is_named_and_never_answers(tmp_path: Path) -> None:
     transcript = Ledger(tmp_path / "t")
     told = "is not the one that was appended"

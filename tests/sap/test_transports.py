@@ -20,11 +20,7 @@ from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
 from turnwire.sap.transports import bus, mcp
 from turnwire.sap.transports.bus import Provider, provider_for
 
-pytestmark = [
-    pytest.mark.once,
-    pytest.mark.usefixtures("quiet_logs"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
 async def test_the_same_scenario_gives_the_same_results_on_every_transport(tmp_path: Path, nats_url: str) -> None:

@@ -16,7 +16,7 @@ from turnwire.errors import BadAnswer, CallError, Unanswered, Unreachable
 from turnwire.ledger import Ledger
 from turnwire.sap.transports import Caller
 
-pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
+pytestmark = pytest.mark.once
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
 FAIL = {"principle": "honesty", "status": "FAIL"}
 HARM = {"principle": "honesty", "severity": "high", "evidence": "it is not so"}
