@@ -340,6 +340,17 @@ def test_a_ledger_keeps_each_record_once(tmp_path: Path, scan_core: str) -> None
         assert ledger.verify().fault is None
 
 
+@pytest.mark.once
+def test_a_ledger_keeps_the_records_of_the_five_wires_without_a_word(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_bytes(b"@a3|f0|c1|S0|d1|T1#\n@a1|f0|c$#\n")
+    for entries in (2, 0):
+        made = command("ledger", "ingest", tmp_path / "kept.db", log)
+        assert (made.code, f"{entries // 2} records" in made.err) == (entries // 2, True)
+    with Ledger(tmp_path / "kept.db") as ledger:
+        assert [entry.kind for entry in ledger.entries()] == ["nslip", REJECT, POSITION]
+
+
 GROWING = {
     "claude_code": b"INFO " + b"\n".join(CLAUDE.splitlines()[:3]),
     "pretty": json.dumps([json.loads(line) for line in CODEX.splitlines()[:2]], indent=1).encode(),
@@ -356,10 +367,8 @@ def test_a_ledger_keeps_what_is_whole_at_the_end_of_a_log_that_grows(what: str, 
     """At once where nothing that may follow changes it, wherever the log is cut, and never twice. The pure core, which
     takes three times as long, is tried at each fifth byte."""
     log, data, step = tmp_path / "a.log", GROWING[what], 1 if scan_core == "native" else 5
-    wire = what if what in registry.names() else None
-    expected = [
-        bytes(batch.raw(row)) for batch in turnwire.scan(data, wire=wire or "formats") for row in range(len(batch))
-    ]
+    wire = what if what in registry.names() else "formats"
+    expected = [bytes(batch.raw(row)) for batch in turnwire.scan(data, wire=wire) for row in range(len(batch))]
     with Ledger(tmp_path / "kept.db") as ledger:
         for cut in [*range(len(data) % step, len(data), step), len(data)]:
             log.write_bytes(data[:cut])

@@ -24,19 +24,18 @@ class Ingested(NamedTuple):
     waits: tuple[tuple[str, int, int], ...]
 
 
-def ingest(ledger: Ledger, source: Any, *, wire: str | None = None, **options: Any) -> Ingested:
+def ingest(ledger: Ledger, source: Any, *, wire: str | None = FORMATS, **options: Any) -> Ingested:
     """Appends what is new in logs to a ledger: a record an entry, its kind the wire and its key the conversation.
 
     A reject is an entry of kind "reject" with its reason, place and bytes. With each block the position goes into the
     same commit, as an entry of kind "position": a later call, even after a crash, continues there and appends nothing
     twice. A whole JSON object or token at the end of a file needs no newline; all else that is open there waits.
-    source, wire and options: as :func:`turnwire.scan` takes them; all formats of real traffic by default. Raises what a
-    scan and ``Ledger.append_many`` raise; RuleError(append_conflict) if another writer appended meanwhile.
+    source, wire and options: as :func:`turnwire.scan` takes them (None: the five wires). Raises what a scan and
+    ``Ledger.append_many`` raise; RuleError(append_conflict) if another writer appended meanwhile.
     """
-    name = wire or FORMATS
     options = {"errors": "collect", "columns": ["wire", "conversation"], **options}
-    before = next(ledger.find(POSITION, name), None)
-    found = scan(source, wire=name, resume={} if before is None else json.loads(before.body), **options)
+    before = next(ledger.find(POSITION, wire or "wires"), None)
+    found = scan(source, wire=wire, resume={} if before is None else json.loads(before.body), **options)
     entries: list[tuple[str, Any, str]] = []
     last, total, told = len(ledger), 0, 0
     for batch in steps(found, ends=True):
@@ -48,7 +47,7 @@ def ingest(ledger: Ledger, source: Any, *, wire: str | None = None, **options: A
         entries += rejects
         if not entries:
             continue
-        place = (POSITION, json.dumps(found.position, separators=(",", ":")), name)
+        place = (POSITION, json.dumps(found.position, separators=(",", ":")), wire or "wires")
         last = ledger.append_many([*entries, place], expect=last)[-1]
         total += len(entries)
         entries.clear()

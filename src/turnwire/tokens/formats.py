@@ -48,7 +48,8 @@ class Format(NamedTuple):
     """A reference format.
 
     package: the distribution that writes it, None if nothing is needed. write, read: a value, or a list of values
-    that are one conversation, as text, and back. tabular: whether it has a form for such a list.
+    that are one conversation, as text, and back. tabular: whether it has a form for such a list; always_list: whether
+    one value also comes back as a list.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Format(NamedTuple):
     write: Callable[[Any], str]
     read: Callable[[str], Any]
     tabular: bool = True
+    always_list: bool = False
 
 
 def lossless(form: Format, values: Sequence[Any], together: bool) -> tuple[list[str] | None, str]:
@@ -77,7 +79,8 @@ def lossless(form: Format, values: Sequence[Any], together: bool) -> tuple[list[
         found = list(map(form.read, texts))
     except Exception as error:  # likewise
         return texts, f"cannot read its own output: {_said(error)}"
-    return texts, "" if _compared(found) == _compared(given) else "it returns different values"
+    wanted = [one if isinstance(one, list) else [one] for one in given] if form.always_list else given
+    return texts, "" if _compared(found) == _compared(wanted) else "it returns different values"
 
 
 def _said(error: Exception) -> str:
@@ -127,11 +130,6 @@ def _session() -> Any:
     return import_module("turnwire.session")  # it counts tokens, so it is built on this package
 
 
-def _read_session(text: str) -> Any:
-    values = _session().decode(text)
-    return values if len(values) > 1 else values[0]
-
-
 def _write_session(value: Any) -> str:
     return str(_session().encode(value if isinstance(value, list) else [value]))
 
@@ -147,7 +145,7 @@ FORMATS: dict[str, Format] = {
             json.loads,
             tabular=False,
         ),
-        Format("session", None, _write_session, _read_session),
+        Format("session", None, _write_session, lambda text: _session().decode(text), always_list=True),
         _package_format("toon", "toon-format", "toon_format"),
         _package_format(
             "gcf",

@@ -62,7 +62,7 @@ def export(file: str, kind: str | None) -> int:
 @command.command("ingest", short_help="Append the records of logs, each once.")
 @_FILE
 @click.argument("sources", nargs=-1, required=True, type=options.SOURCE, metavar="SOURCES...")
-@click.option("--wire", type=options.WireName(formats=True), help="The wire or format; all formats by default.")
+@options.format_option
 def ingest(file: str, sources: tuple[str, ...], wire: str | None) -> int:
     """Appends the new records and rejects of SOURCES to the ledger FILE, and creates it if necessary.
 
@@ -74,7 +74,8 @@ def ingest(file: str, sources: tuple[str, ...], wire: str | None) -> int:
 
     try:
         with Ledger(file) as ledger:
-            found = ingest(ledger, list(inputs.checked(sources)), wire=wire)
+            names = inputs.checked(sources)
+            found = ingest(ledger, list(names), wire=inputs.wire_of(names, wire))
             write_lines([ledger.head().to_json()])
     except sqlite3.Error as error:
         raise _refused(error, file) from error
