@@ -393,6 +393,8 @@ def test_nothing_ends_without_a_word(tmp_path: Path) -> None:
         (("show", log, "--conversation", "nope"), 4),
         (("show", log, "--session", "nope"), 4),
         (("usage", text), 4),
+        (("convert", text, "--to", "openai"), 4),
+        (("report", log, "--json"), 2),
         (("tokens", "--mcp-schema", tools, "--max", "1"), 1),
     ):
         done = turnwire(*words)

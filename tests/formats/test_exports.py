@@ -318,7 +318,9 @@ def test_convert_writes_them(tmp_path: Path) -> None:
         assert "member:gitBranch" in shown.err
     first = json.loads(command("convert", log, "--to", "openai", "--json").out.splitlines()[0])
     assert first == {"file": str(log), "line": 1, "to": "openai", "text": None, "dropped": ["summary"]}
-    assert command("convert", log, "--to", "otlp", "--carry").code == 2
+    for option in ("--carry", "--now"):
+        refused = command("convert", log, "--to", "otlp", option)
+        assert refused.code == 2 and option in refused.err
     assert command("convert", log, "--to", "sap", "--from", "codex").code == 2
 
 

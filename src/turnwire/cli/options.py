@@ -148,7 +148,7 @@ BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day", "too
 
 def by_options(command: Any) -> Any:
     """The options --by and --top of a command."""
-    text = "Group the records by this value, the most expensive first."
+    text = "Group the records by this value, the largest first."
     command = click.option("--top", type=click.IntRange(min=1), default=10, help="Maximum rows of each list.")(command)
     return click.option("--by", type=By(BY), help=text)(command)
 

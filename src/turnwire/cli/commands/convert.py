@@ -62,7 +62,7 @@ def command(
     names = inputs.checked(files, output)
     tells = {name: settings.pop(name) for name in ("as_json", "quiet")}
     if target in EXPORTS:
-        given = [f"--{name.replace('_', '-')}" for name, value in settings.items() if value]
+        given = [one.opts[0] for one in click.get_current_context().command.params if settings.get(one.name or "")]
         if given or source in registry.names():
             raise click.UsageError(f"{given[0] if given else f'--from {source}'} is for wires, not for --to {target}")
         with _opened(output, verbose) as shown:
@@ -158,8 +158,8 @@ def _export(
     notes.close()
     counts = found.counts
     tell_left_out(counts.rejects, f"scan --wire {wire or 'formats'}")
-    if not counts.records:
-        inputs.tell_nothing(names, wire, bool(counts.bytes))
+    if not counts.records and not quiet:
+        inputs.tell_none(names, wire, "record", "--from")
     return BAD_RECORDS if counts.rejects else GOOD if counts.records else NOTHING
 
 

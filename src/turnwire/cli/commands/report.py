@@ -54,6 +54,8 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     """
     grouping = {name: settings.pop(name) for name in ("by", "top", "as_json")}
     by = grouping["by"]
+    if grouping["as_json"] and by is None:
+        raise click.UsageError("--json needs --by")
     if output is None and by is None:
         output = _usual()
     if by is not None and output == "-":

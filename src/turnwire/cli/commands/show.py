@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from turnwire.cli import inputs, options
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused
 from turnwire.cli.output import complain, tell_left_out, write_json, write_lines
 from turnwire.cli.terminal import milliseconds, printable
 from turnwire.contract import FORMATS
@@ -43,6 +43,9 @@ def command(sources: tuple[str, ...], wire: str | None, conversation: str | None
     by_id = None
     if len(sources) == 1 and conversation is None and _ID.fullmatch(sources[0]) and not os.path.lexists(sources[0]):
         by_id = _session(sources[0])
+        if by_id is None:
+            where = "the folders of Claude Code, Codex and the like"
+            raise CommandRefused([f"{sources[0]}: is no file, and the id of no session in {where}"])
     names, conversation = by_id or (list(inputs.checked(sources)), conversation)
     found = turns(names, wire=wire, conversation=conversation)
     shown = False
