@@ -343,6 +343,7 @@ COUNTED: tuple[tuple[list[dict[str, Any]], tuple[int, int]], ...] = (
     (RESUMED, (103_000, 779)),
     (RESUMED * 2, (103_000, 779)),
     (started(("a", 16, 5), ("b", 85, 6), ("b", 90, 7)), (106, 12)),
+    (started(("a", 16, 5), ("b", 85, 6), ("a", 30, 9), ("a", 30, 9), ("b", 90, 7), ("a", 31, 9)), (121, 16)),
 )
 
 
@@ -354,6 +355,51 @@ def test_each_total_is_the_one_before_the_next(
     """Alone or beside the tokens of a response, and without the sum of its columns."""
     total = usage(samples.text([item("session_meta", id="s1"), *lines]), batch_bytes=batch_bytes).total
     assert (total["input_tokens"], total["output_tokens"]) == tokens
+
+
+@pytest.mark.parametrize(("lines", "tokens"), COUNTED)
+def test_runs_of_a_thread_in_several_files(
+    lines: list[dict[str, Any]], tokens: tuple[int, int], tmp_path: Path, scan_core: str
+) -> None:
+    """Their totals are those of the lines in one file, wherever the second one begins, which may repeat the first."""
+    executed = "thread_id" in lines[0]
+    head = [] if executed else [item("session_meta", id="s1")]
+    known = all("total_token_usage" in line["payload"]["info"] for line in lines if not executed)
+    for split in range(1 + executed, len(lines), 1 + executed):
+        for again in (split, 0) if known else (split,):
+            for name, part in (("a", lines[:split]), ("b", lines[again:])):
+                (tmp_path / f"{name}.jsonl").write_bytes(samples.text([*head, *part]))
+            total = usage(str(tmp_path)).total
+            assert (total["input_tokens"], total["output_tokens"]) == tokens, (split, again)
+
+
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("batch_bytes", [400, 1 << 20])
+def test_a_fork_has_the_responses_behind_its_history(
+    last: bool, batch_bytes: int, tmp_path: Path, scan_core: str
+) -> None:
+    """And those of its history where the rollout of its parent is not there: each is of the one that begins first."""
+    files, history, heads, total = dict[str, list[Any]](), list[Any](), list[Any](), 0
+    for number, name in enumerate(("first", "fork", "forks-fork")):
+        parent = {} if not heads else {"forked_from_id": heads[0]["payload"]["id"]}
+        heads = [item("session_meta", id=name, cwd=f"/{name}", **parent), *heads]
+        own = []
+        for _ in range(number + 1):
+            total += 10
+            said = {"input_tokens": total - 1, "output_tokens": 1, "total_tokens": total}
+            added = {"last_token_usage": {"input_tokens": 9, "output_tokens": 1}} if last else {}
+            own.append(item("event_msg", type="token_count", info={"total_token_usage": said, **added}))
+        history = [*history, *own]
+        files[name] = [{**line, "timestamp": f"2025-09-0{number + 1}T00:00:00Z"} for line in (*heads, *history)]
+    for names in (("first", "fork", "forks-fork"), ("fork", "forks-fork"), ("forks-fork",)):
+        for name in files:
+            (tmp_path / f"{name}.jsonl").write_bytes(samples.text(files[name] if name in names else []))
+        expected = {name: {"first": 1, "fork": 2, "forks-fork": 3}[name] for name in names}
+        expected[names[0]] = 6 - sum(expected[name] for name in names[1:])
+        for by, found in (("session", expected), ("project", {f"/{name}": many for name, many in expected.items()})):
+            made = usage(str(tmp_path), by, batch_bytes=batch_bytes)
+            assert {row[by]: row["responses"] for row in made.rows} == found
+            assert sum(made.total[name] for name in ("input_tokens", "output_tokens")) == 60
 
 
 def test_no_column_has_a_running_total_of_tokens(scan_core: str) -> None:

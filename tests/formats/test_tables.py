@@ -38,6 +38,9 @@ ORDINARY = (
     {"type": "user", "id": 7, "name": "ada", "message": "hello", "timestamp": "2025-09-01T10:00:00Z"},
     {"type": "message", "channel": "C1", "user": "U1", "text": "hi", "ts": "1756720800.0001"},
     {"type": "summary", "total": 3},
+    *({"type": kind} for kind in ("turn.started", "message_stop")),
+    {"record_type": "state"},
+    {"record_type": "state", "id": 3, "type": "message_stop", "message": "turn.started"},
 )
 
 
@@ -105,12 +108,13 @@ def test_the_columns_of_codex(scan_core: str) -> None:
 def test_the_items_of_old_rollouts(scan_core: str) -> None:
     found = rows(samples.text(OLD_ROLLOUT))
     assert {row["wire"] for row in found} == {"codex"}
-    assert [row["kind"] for row in found] == ["session", "event", "user", "reasoning", "tool_call", "tool_result"]
+    assert [row["kind"] for row in found] == ["session", "status", "user", "reasoning", "tool_call", "tool_result"]
     assert [row.get("text") for row in found] == [None, None, "hi", "so", "{}", "ok"]
 
 
 def test_ordinary_json_and_text_hold_no_record(scan_core: str) -> None:
     data = samples.text(ORDINARY) + json.dumps(ORDINARY, indent=1).encode() + MAIL.encode() + MARKDOWN.encode()
+    data += b"\n".join(samples.text([line])[:-3] for line in ORDINARY)
     scan = turnwire.scan(data, wire=FORMATS)
     scan.read()
     assert (scan.counts.records, scan.counts.rejects, scan.counts.text_bytes) == (0, 0, len(data))

@@ -59,7 +59,7 @@ def test_an_object_is_a_record_with_its_columns(
     """Compact or over many lines, alone or in a list, by a scan of its format and by one of all: that takes those that
     programs of others write, too, only behind a record of the format."""
     follows = expected["kind"] in registry.formats()[name].table.follows
-    behind = samples.text([first(name, "item" if name == "codex" else "method")]) if follows else b""
+    behind = samples.text([first(name, {"codex": "item", "mcp": "method"}.get(name, "model"))]) if follows else b""
     compact = json.dumps(made, separators=(",", ":")).encode()
     for data in (compact + b"\n", json.dumps(made, indent=2).encode(), b"[" + compact + b", " + compact + b"]\n"):
         for wire in (name, FORMATS):

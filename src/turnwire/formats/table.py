@@ -25,7 +25,7 @@ KINDS = (
     *("message", "user", "assistant", "system", "tool_call", "tool_result", "reasoning", "summary", "session"),
     *("turn", "usage", "event", "request", "response", "notification", "error", "task", "status", "artifact", "span"),
     *("log", "sample", "evaluation", "attachment", "tools"),
-    *("intent", "exchange", "contingency", "commit", "knowledge", "roots", "elicitation"),
+    *("intent", "exchange", "contingency", "commit", "knowledge", "roots", "elicitation", "total"),
 )
 """The kinds of records, the same words for all formats."""
 
@@ -162,11 +162,11 @@ class Format(NamedTuple):
     from the one before it in its input, unless it is of one of the kinds ``begins``; archive: the ending of archives
     whose files are one input for this. gathered: the columns of texts and integers of which a record of the kind
     "usage" has the first value since the usage or the beginning before it. running: the columns that are running totals
-    of a conversation in such a record with ``sidechain``: a scan has what each adds to the one before it, and
-    ``total_tokens`` as ``sequence``; one without adds to the total, its ``sequence``. exit_code: the exit code in the
-    text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens`` includes cached
-    tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home: an
-    environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
+    of a conversation in a record of the kind "total", which a scan gives as "usage": it has what each adds to the one
+    before it, and ``total_tokens`` as ``sequence``; other usage adds to the total, its ``sequence``. exit_code: that in
+    the text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens`` includes
+    cached tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home:
+    an environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
     answer a call, by its ``call_id``; errors: the format whose records its errors are. parts: rules for the texts,
     calls and results in a record. messages: rules for the messages in a record that holds several. enclosing: the
     members around records, each an array of objects, the outermost first; what else is in these objects is about all
@@ -217,7 +217,7 @@ class Format(NamedTuple):
         for fault in _faults(self):
             raise ValueError(f"{self.name}: {fault}")
         reading = Reading(self.name, tuple(Compiled(self.name, layout) for layout in self.layouts))
-        plans = tuple(compiled.plan(reading) for compiled in reading.layouts)
+        plans = tuple(compiled.plan(reading, compiled.layout.kind in self.follows) for compiled in reading.layouts)
         call = Key(("task",), needs=("task",))
         answer = AnswerPattern(frozenset(self.answers), (call,), call, names=True)
         return FormatWire(
@@ -396,15 +396,16 @@ class Compiled:
         counted = ((f"{name.removesuffix('_id')}s", self.paths_of(name)) for name in _FIRST)
         return (*found, *(Fill(name, "times", path) for name, paths in counted for path in paths))
 
-    def plan(self, reading: Reading) -> WirePlan:
-        """The plan of the layout for the search."""
+    def plan(self, reading: Reading, follows: bool = False) -> WirePlan:
+        """The plan of the layout for the search. follows: nothing damaged is known by it, as by ``Format.follows``."""
         least, keys = self.layout.marks
         marks = ((Sign(keys, least),),) if keys else ()
         signs = tuple(
-            Sign((path.rpartition("/")[2],), values=tuple(dict.fromkeys(map(_beginning, words))))
+            Sign((key,), values=tuple(dict.fromkeys(map(_beginning, words if key == path.rpartition("/")[2] else ()))))
             for path, words in self.layout.signs.items()
+            for key in path.split("/")
         )
-        if self.layout.empty or any("/*" in path for path in self.layout.signs):  # which damaged bytes do not show
+        if follows or self.layout.empty or any("/*" in path for path in self.layout.signs):  # damaged bytes show none
             signs = ()
         elif self.layout.one_of:  # by the longest key of each path, which others hardly have
             signs += (Sign(tuple(dict.fromkeys(max(path.split("/"), key=len) for path in self.layout.one_of))),)

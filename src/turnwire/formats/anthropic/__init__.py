@@ -152,7 +152,7 @@ TABLE = Format(
             kind="usage",
             columns={**{name: Loose(path) for name, path in USAGE.items()}, "stop_reason": Loose("delta/stop_reason")},
         ),
-        Layout(signs={"type": ("message_stop",)}, kind="event", columns={"subject": "type"}),
+        Layout(signs={"type": ("message_stop",)}, kind="status", columns={"subject": "type"}),
         Layout(  # an error
             signs={"type": ("error",), "error/type": (), "request_id": ()},
             kind="error",
@@ -163,6 +163,7 @@ TABLE = Format(
     answers=("tool_result", "request"),  # the messages of the next request have the results
     keys=("id", "result/message/id", "request_id"),
     pieces={"type": ("message_start", *_EVENTS, "message_delta", "message_stop")},
+    follows=("status",),
     begins=("response",),
     gathered=("id", "model", "tool", "speed", *_TOKENS),
     parts=(*message_parts(""), *message_parts("result/message/"), *_PIECES),

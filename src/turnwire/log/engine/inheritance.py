@@ -3,7 +3,6 @@ of their lines, by which damage is known."""
 
 from __future__ import annotations
 
-import operator
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from turnwire.log.search.rows import REJECT_DTYPES
 from turnwire.log.search.texts import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -57,14 +56,16 @@ class Inheritance:
             found: Any = registry.wire(wire)
             table = found.table
             subtracts = table.running and (every or asked & {*table.running, "sequence"})
-            running = (*table.running, "sequence", "sidechain") if subtracts else ()
+            running = (*table.running, "sequence") if subtracts else ()
             read = asked | {"conversation"} if running else asked
+            read = read | {"conversation", "origin"} if read & {"conversation", "project"} else read
             carried, gathered = ([one for one in of if every or one in read] for of in (table.carried, table.gathered))
             judged = table.exit_code is not None and "failed" in asked
             if carried or gathered or running or judged or table.follows:
                 self._rules.append((registry.codes().index(wire), table, carried, gathered, running, judged))
                 names |= {"kind", *carried, *gathered, *running, *(("text", "failed") if judged else ())}
         self.columns = tuple(column for column in finder.columns if column.name in names)
+        self._threads: dict[tuple[str, str], str] = {}  # wire and conversation -> its last totals, also of other inputs
 
     def belonging(self, found: BlockResult) -> Mask | None:
         """The records that are some by what came before them (``Format.follows``), None for all."""
@@ -86,8 +87,13 @@ class Inheritance:
                 continue
             rows.of_wire(code)
             begun, counted = (np.isin(rows.kinds, [*map(kinds.index, of)]) for of in (table.begins, ("usage",)))
+            totals = rows.kinds == kinds.index("total")
+            counted |= totals
             before = found.state.inherited.get(table.name, {})
-            after = rows.subtract(table.running, begun, counted, before) if running else {}
+            after = rows.continue_copies(begun, before) if {"conversation", "origin"} <= {*carried} else {}
+            if running:
+                after |= rows.subtract(table, begun, counted, totals, before, self._threads)
+            found.arrays["kind"][rows.at[totals]] = kinds.index("usage")
             after |= {name: rows.carry(name, begun, before.get(name)) for name in carried}
             after |= {name: rows.gather(name, begun, counted, before.get(name)) for name in gathered}
             if judged:
@@ -98,6 +104,8 @@ class Inheritance:
             found.arrays["arena"] = b"".join(rows.texts)  # type: ignore[assignment] # the arena is no column
 
 
+_MOST_THREADS = 1 << 14
+"""Conversations of which the running totals are known; of more those are forgotten that were told first."""
 _HEAD, _MOST_HEADS, _FIRST = 8, 16, 1 << 20
 """Bytes of the head of a line, which its first colon ends; how many different ones of an input are known, and the bytes
 of it in which they are."""
@@ -231,8 +239,8 @@ class _Rows:
 
     def of_wire(self, code: int) -> None:
         """Goes on with the rows of a wire."""
-        self._at = np.flatnonzero(self._arrays["wire"][: self._count] == code)
-        self._mine: Any = slice(self._count) if len(self._at) == self._count else self._at
+        self.at = np.flatnonzero(self._arrays["wire"][: self._count] == code)
+        self._mine: Any = slice(self._count) if len(self.at) == self._count else self.at
         self.kinds: NDArray[np.uint8] = self._arrays["kind"][self._mine]
 
     def _bits(self, name: str) -> list[Any]:
@@ -252,13 +260,13 @@ class _Rows:
     def _text(self, row: int, name: str) -> str | None:
         """The text of a row, or its integer as text."""
         if name in self._arrays:
-            return str(self._arrays[name][self._at[row]]) if self._has(name)[row] else None
+            return str(self._arrays[name][self.at[row]]) if self._has(name)[row] else None
         return self._texts(np.array([row]), name)[0]
 
     def _texts(self, rows: NDArray[np.int64], name: str) -> list[str | None]:
         """The texts of rows."""
         (valid, escaped), plain = map(int, self._bits(name)), self._finder.scanner.plain
-        present, written = self._arrays["present"][self._at[rows]].tolist(), self._written(self._at[rows], name)
+        present, written = self._arrays["present"][self.at[rows]].tolist(), self._written(self.at[rows], name)
         return [
             str(plain(bytes(text)) if bits & escaped else text, "utf-8") if bits & valid else None
             for bits, text in zip(present, written, strict=True)
@@ -277,17 +285,16 @@ class _Rows:
                 self._end += len(said)
         for part, first in parts.items():
             column = self._arrays[part]
-            column[heirs] = np.repeat(np.append(first, column[self._at[rows]]), times)
-        bits = np.append(
-            np.uint64(0) if before is None else valid, self._arrays["present"][self._at[rows]] & (valid | escaped)
-        )
-        self._arrays["present"][heirs] |= np.repeat(bits, times)
+            column[heirs] = np.repeat(np.append(first, column[self.at[rows]]), times) if len(rows) else first
+        here, present = np.uint64(0) if before is None else valid, self._arrays["present"]
+        bits = np.append(here, present[self.at[rows]] & (valid | escaped))
+        present[heirs] |= np.repeat(bits, times) if len(rows) else here
 
     def carry(self, name: str, begun: Mask, before: str | None) -> str | None:
         """Gives each record without a text that of the record before it, unless something begins with it. Returns the
         text of the last record."""
         rows = np.flatnonzero(self._has(name) | begun)
-        self._give(name, self._mine, rows, np.diff(rows, prepend=0, append=len(self._at)), before)
+        self._give(name, self._mine, rows, np.diff(rows, prepend=0, append=len(self.at)), before)
         return self._text(int(rows[-1]), name) if len(rows) else before
 
     def gather(self, name: str, begun: Mask, counted: Mask, before: str | None) -> str | None:
@@ -300,52 +307,89 @@ class _Rows:
         if before is not None and not len(ends):
             return before
         if before is not None and heirs[0]:
-            self._give(name, self._at[ends[:1]], first[:0], [1], before)
+            self._give(name, self.at[ends[:1]], first[:0], [1], before)
             heirs[0] = False
         heirs &= first[:-1] < ends
-        self._give(name, self._at[ends[heirs]], first[:-1][heirs], np.arange(1 + heirs.sum()) > 0, None)
+        self._give(name, self.at[ends[heirs]], first[:-1][heirs], np.arange(1 + heirs.sum()) > 0, None)
         return None if first[-1] == len(has) else self._text(int(first[-1]), name)
 
-    def subtract(self, names: Sequence[str], begun: Mask, counted: Mask, before: dict[str, str]) -> dict[str, Any]:
-        """Makes running totals, which ``sidechain`` marks, what each adds to the one before it, and ``total_tokens``
-        the ``sequence``; other counts that have one add to the totals. Returns the last totals, each with what it
-        added, and their conversation. Another one and smaller totals begin anew; equal totals are the same count."""
-        marked, counts = self._has("sidechain"), self._arrays
-        rows = np.flatnonzero(counted & (marked | self._has("sequence")))
+    def continue_copies(self, begun: Mask, before: dict[str, str]) -> dict[str, str | None]:
+        """Takes out of ``begun`` the sessions whose history the one before them has copied, its ``origin``: what is
+        behind them is of that one, and of its project. Returns the origin of the last one."""
+        if not begun.any():
+            return {}
+        rows, above = np.flatnonzero(begun), before.get("above")
+        bits = [bit for name in ("conversation", "project") for bit in self._bits(name)]
+        texts = (self._texts(rows, name) for name in ("conversation", "origin"))
+        for row, said, origin in zip(rows, *texts, strict=True):
+            if said is not None and said == above:
+                begun[row] = False
+                self._arrays["present"][self.at[row]] &= ~np.bitwise_or.reduce(bits)
+            above = origin if origin != said else None
+        return {"above": above}
+
+    def subtract(
+        self, table: Any, begun: Mask, counted: Mask, totals: Mask, before: dict[str, str], threads: dict[Any, str]
+    ) -> dict[str, str | None]:
+        """Makes running totals what each adds to the one before it of its conversation, and ``total_tokens`` the
+        ``sequence``; other counts that have one add to the totals. Smaller totals begin anew, equal ones are the same
+        count. Returns the last conversation and its totals, each with what it added; ``threads`` has those of all."""
+        counts, names = self._arrays, table.running
+        rows = np.flatnonzero(totals | (counted & self._has("sequence")))
         if not len(rows):
             return {}
-        at, whole = self._at[rows], marked[rows]
-        bare = at[whole & ~self._has("total_tokens")[rows]]
-        counts["total_tokens"][bare] = counts["input_tokens"][bare] + counts["output_tokens"][bare]
-        total = np.where(whole, counts["total_tokens"][at], counts["sequence"][at])
-        known = {name: [*map(int, before.get(name, "0 0").split())] for name in names}
         told = np.flatnonzero(self._has("conversation") | begun)
         places = np.searchsorted(told, rows, "right")  # 0: told before the block
-        firsts = np.flatnonzero(np.diff(places, prepend=-1))
+        changes = np.diff(places, prepend=-1) > 0
         texts = [before.get("conversation")] * int(places[0] == 0)
-        texts += self._texts(told[places[firsts[len(texts) :]] - 1], "conversation")
-        grown = np.diff(total, prepend=known["total_tokens"][0])
-        anew = grown < 0
-        anew[firsts] |= [*map(operator.ne, texts, [before.get("running"), *texts])]
-        runs = np.cumsum(anew | (grown != 0))
-        starts = np.searchsorted(runs, np.arange(1, runs[-1] + 1))
-        anew, alone = anew[starts], np.append(True, (whole | anew)[starts])
-        since = np.maximum.accumulate(np.where(alone, np.arange(len(alone)), 0))
-        for name, (least, added) in known.items():
-            own = np.append(least, np.maximum(counts[name][at[starts]], 0))
-            sums = np.cumsum(np.where(alone, 0, own))
-            totals = sums + (own - sums)[since] if name != "total_tokens" else np.append(least, total[starts])
-            more = np.maximum(totals[1:] - np.where(anew, 0, totals[:-1]), 0)
-            more = np.append(added, np.where(whole[starts], more, own[1:]))
-            counts[name][at[whole]] = more[runs[whole]]
-            known[name] = [int(totals[-1]), int(more[-1])]
+        texts += self._texts(told[places[changes][len(texts) :] - 1], "conversation")
+        last, numbers = texts[-1], dict[str | None, int]()
+        of = np.array([numbers.setdefault(text, len(numbers)) for text in texts])[np.cumsum(changes) - 1]
+        zeros = " ".join("0" * 2 * len(names))
+        known = {text: threads.get((table.name, text), zeros) if text is not None else zeros for text in numbers}
+        if (now := before.get("running")) in known:
+            known[now] = before.get("totals", known[now])
+        base = np.array([[*map(int, one.split())] for one in known.values()])
+        order: Any = np.argsort(of, kind="stable") if len(numbers) > 1 else slice(None)
+        at, whole = self.at[rows[order]], totals[rows[order]]
+        bare = at[whole & ~self._has("total_tokens")[rows[order]]]
+        counts["total_tokens"][bare] = counts["input_tokens"][bare] + counts["output_tokens"][bare]
+        total = np.where(whole, counts["total_tokens"][at], counts["sequence"][at])
+        heads = np.searchsorted(of[order], np.arange(len(base)))  # what is known of a conversation stands before it
+        is_head = np.insert(np.zeros(len(at), bool), heads, True)
+        every = np.insert(total, heads, base[:, 2 * names.index("total_tokens")])
+        grown = np.diff(every, prepend=0)
+        runs = np.cumsum(is_head | (grown != 0)) - 1
+        starts = np.searchsorted(runs, np.arange(runs[-1] + 1))
+        anew, sums_up = (is_head | (grown < 0))[starts], np.insert(whole, heads, True)[starts]
+        since = np.maximum.accumulate(np.where(anew | sums_up, np.arange(len(starts)), 0))
+        firsts, places = np.flatnonzero(is_head[starts]), at[starts - np.cumsum(is_head)[starts]]
+        ends = np.append(firsts[1:], len(starts)) - 1
+        own = np.maximum([counts[name][places] for name in names], 0)
+        own[:, firsts] = base[:, ::2].T
+        sums = np.cumsum(np.where(anew | sums_up, 0, own), 1)
+        sums += (own - sums)[:, since]
+        sums[names.index("total_tokens")] = every[starts]
+        more = np.maximum(np.diff(sums, prepend=0), 0)
+        more[:, anew] = sums[:, anew]
+        more = np.where(sums_up, more, own)
+        more[:, firsts] = base[:, 1::2].T
+        for name, added in zip(names, more, strict=True) if whole.any() else ():
+            counts[name][at[whole]] = added[runs[~is_head]][whole]
         counts["sequence"][at[whole]] = total[whole]
         counts["present"][at[whole]] |= self._bits("sequence")[0] | self._bits("total_tokens")[0]
-        return {"running": texts[-1], **{name: f"{one[0]} {one[1]}" for name, one in known.items()}}
+        after = np.stack([sums[:, ends], more[:, ends]], 1).reshape(2 * len(names), -1).T.tolist()
+        said = {text: " ".join(map(str, one)) for text, one in zip(numbers, after, strict=True)}
+        for text in said.keys() - {None}:
+            threads.pop((table.name, text), None)
+            threads[table.name, text] = said[text]
+        while len(threads) > _MOST_THREADS:
+            del threads[next(iter(threads))]
+        return {"running": last, "totals": said[last]}
 
     def judge(self, answers: Mask, exit_code: Any) -> None:
         """Sets ``failed`` of answers to calls by the exit code in their text, where no member tells."""
-        rows = self._at[answers & self._has("text") & ~self._has("failed")]
+        rows = self.at[answers & self._has("text") & ~self._has("failed")]
         codes = np.array([exit_code(written) for written in self._written(rows, "text")], object)
         known = codes != None  # noqa: E711 (NumPy compares each item)
         self._arrays["failed"][rows[known]] = codes[known] != 0
