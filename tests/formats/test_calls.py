@@ -17,7 +17,7 @@ from tests.cli.running import turnwire
 from tests.conftest import rounds
 from tests.formats import samples
 from turnwire import registry
-from turnwire.log import group_by, stats
+from turnwire.log import group_by, scan, stats
 from turnwire.read.grouping import Stats
 from turnwire.read.usage import usage
 
@@ -120,6 +120,8 @@ def test_each_call_of_a_record_counts_once_with_its_result(form: str, scan_core:
         having = Counter(name for at in order for name in {name for _, _, name, _ in records[at]} - {None})
         rows = group_by(log, "tool", wire="formats", batch_bytes=made.choice([700, 1 << 20])).rows()
         assert {row["tool"]: row["records"] for row in rows} == having, seed
+        selected = {name: scan(log, wire="formats", where={"tool": name}, batch_bytes=2000) for name in having}
+        assert {name: sum(map(len, found)) for name, found in selected.items()} == having, seed
 
 
 @pytest.mark.once

@@ -234,6 +234,21 @@ def test_a_response_with_a_damaged_record_has_the_counts_of_its_best_copy(scan_c
     assert usage(samples.text([*lines, cut]), where={"model": {samples.MODELS[1]}}).incomplete == ()
 
 
+def test_damaged_counts_without_an_id_are_told(scan_core: str) -> None:
+    """By what the record before belongs to, wherever they are cut. A record with a word of another kind is no count."""
+    whole = samples.text(samples.codex(5)).splitlines(keepends=True)
+    places = {"session": "0199-1", "model": "gpt-5", "project": "/home/ada/q1", "wire": "codex", "day": "2025-09-01"}
+    for at, word in ((27, b"token_count"), (23, b"user_message")):
+        for end in (12, 50, whole[at].index(word) + len(word) + 1, len(whole[at]) - 3):
+            data = b"".join([*whole[:at], whole[at][:end] + b"\n", *whole[at + 1 :]])
+            many = int(at == 27 or end <= 50)
+            assert usage(data).lost == ({"0199-1": 1} if many else {})
+            found = {by: {row[by]: row["incomplete"] for row in usage(data, by).rows} for by in places}
+            assert [found[by][value] for by, value in places.items()] == [many] * len(places)
+            told = [usage(data, where={"model": model}).total["incomplete"] for model in ("gpt-5", "gpt-5-codex")]
+            assert told == [many, 0]
+
+
 USED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -281,6 +281,16 @@ def _joined(pieces: list[Part]) -> Part:
     written = "".join(piece.arguments for piece in pieces if isinstance(piece.arguments, str))
     arguments = _loaded(written) if written else None if arguments == "" else arguments
     return Part(kind, "".join(piece.text for piece in pieces), of, name, arguments, failed)
+
+
+def tools_of(record: bytes, table: Any) -> set[bytes]:
+    """The tools of the calls and results in a record, and in its messages."""
+    import msgspec
+
+    fields, reader = msgspec.json.decode(record), Reader()
+    said = (part for one in messages_of(fields, table.messages, reader) for part in one.parts)
+    parts = chain(parts_of(fields, table.parts, reader), said)
+    return {str(part.name).encode("utf-8", "surrogatepass") for part in parts if part.kind in ("call", "result")}
 
 
 def _is_barred(fields: Any, rule: PartRule | MessageRule, reader: Reader) -> bool:

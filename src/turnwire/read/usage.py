@@ -15,7 +15,7 @@ from turnwire import registry
 from turnwire.contract import FORMATS
 from turnwire.errors import Reason, expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
-from turnwire.formats.table import COLUMNS as OF_FORMATS, KINDS, sources_of
+from turnwire.formats.table import COLUMNS as OF_FORMATS, KINDS, Words, sources_of
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.columns import chosen
 from turnwire.log.engine.where import compiled
@@ -74,7 +74,8 @@ class Usage(NamedTuple):
     and how many are incomplete. total: the same for all rows. copies: how many repeated responses were not counted,
     also of those that ``where`` leaves out. unpriced: model -> its tokens, for models without a price or cost; a cost
     beside them is a lower bound, and None if it is of nothing else. incomplete: the ids of responses of which a record
-    is damaged; the tokens are those of the best copy, and may be too low. unusable: how many responses have a count
+    is damaged; the tokens are those of the best copy, and may be too low. lost: session -> how many damaged records are
+    perhaps counts of tokens, which have no id; rows have them as incomplete. unusable: how many responses have a count
     that is negative or no integer of 64 bits, counted as 0, or a cost below 0 or above a billion dollars, counted as
     none. counts: those of the scan.
     """
@@ -85,6 +86,7 @@ class Usage(NamedTuple):
     copies: int
     unpriced: dict[str, int]
     incomplete: tuple[str, ...]
+    lost: dict[str | None, int]
     unusable: int
     counts: Counts
 
@@ -98,7 +100,7 @@ class UsageSum:
         self._zone, self._wire = zone_of(timezone), wire
         scanner = finder(wire).scanner
         compiled(where or {}, scanner)  # one that is no mapping is refused
-        self._tests = {name: compiled({name: wanted}, scanner) for name, wanted in (where or {}).items()}
+        self._tests = {name: compiled({name: wanted}, scanner, False) for name, wanted in (where or {}).items()}
         looked = (column.name for test in self._tests.values() for column in test.columns)
         self._tables = {name: found.table for name, found in registry.formats().items()}
         told = [name for table in self._tables.values() for name in table.copy_of]  # by which copies are known
@@ -127,6 +129,9 @@ class UsageSum:
         )
         paths = (one.path for name, layout in layouts for one in sources_of(layout.columns.get(name, ())))
         keys = sorted({path.rpartition("/")[2].encode() for path in paths})
+        bare = {name: table for name, table in self._tables.items() if table.copy_of and table.copy_of[0] not in texts}
+        self._no_counts = {name: _no_counts(table) for name, table in bare.items()}
+        self._lost: Counter[tuple[tuple[str, str | None], ...]] = Counter()  # what damaged counts belong to, perhaps
         self._ids = re.compile(rb'"(?:%b)"\s*:\s*"([^"\\]+)"' % b"|".join(keys))
         self._file: str | None = None
         self._files = self._running_file = 0
@@ -147,6 +152,8 @@ class UsageSum:
             ends, ids = {}, list[tuple[str, str]]()
             for one in rejects:
                 if one["reason"] != Reason.LONE_SURROGATE:
+                    if one["wire"] in self._no_counts and not self._no_counts[one["wire"]].search(one["raw"]):
+                        self._lose(one, batch)
                     ends[one["file"], one["offset"] + one["length"]] = one["wire"]
                     ids += [(one["wire"], text.decode("utf-8", "replace")) for text in self._ids.findall(one["raw"])]
             if rejects and batch is not None:
@@ -162,6 +169,20 @@ class UsageSum:
                 self._damage(ids)
             if batch is not None:
                 yield batch
+
+    def _lose(self, reject: dict[str, Any], batch: Batch | None) -> None:
+        """Notes a damaged record that is perhaps a count, with what the record next to it belongs to."""
+        if batch is None or batch.file != reject["file"]:
+            return
+        rows = np.flatnonzero(batch.codes("wire") == batch.column("wire").names.index(reject["wire"]))
+        rows = rows[max(int(np.searchsorted(batch["offset"][rows], reject["offset"])) - 1, 0) :][:1]
+        if len(rows) and all(test.mask(batch)[rows[0]] for test in self._tests.values()):
+            texts = [("session", "conversation"), ("project", "project"), ("model", "model")]
+            place = {name: (text := batch[of][rows[0]]) and named(text) for name, of in texts}
+            place["day"] = next(iter(days(batch["time"][rows], batch.valid("time")[rows], self._zone).names), None)
+            self._lost[tuple((place | {"wire": reject["wire"]}).items())] += 1
+            for text in (*place.values(), reject["wire"]):
+                self._names.setdefault(text, len(self._names))
 
     def _damage(self, ids: list[tuple[str, str]]) -> None:
         """Notes the ids in damaged records, each with the wire of its record."""
@@ -374,6 +395,10 @@ class UsageSum:
             for [number, model], [spent] in _sums([groups[by][bare], groups["model"][bare]], paid[bare]):
                 of = row_of(number)["unpriced"]
                 of[names[model] or ""] = of.get(names[model] or "", 0) + spent
+        lost = Counter[str | None]()
+        for place, many in self._lost.items():
+            row_of(self._names[dict(place).get(by)])["incomplete"] += many
+            lost[dict(place).get("session")] += many
         total: dict[str, Any] = {name: sum(row[name] for row in found.values()) for name in (*_SUMS, "incomplete")}
         total["unpriced"] = dict(sum((Counter(row["unpriced"]) for row in found.values()), Counter()))
         for row in (*found.values(), total):  # what nothing is known of has no cost
@@ -382,7 +407,7 @@ class UsageSum:
         made.sort(key=lambda row: (-(row["cost"] or 0), -row["tokens"], row[by] or ""))
         if by == "day":
             made.sort(key=lambda row: row[by] or "")
-        return Usage(by, made, total, copies, total["unpriced"], tuple(sorted(incomplete)), unusable, counts)
+        return Usage(by, made, total, copies, total["unpriced"], tuple(sorted(incomplete)), lost, unusable, counts)
 
     def _told_once(self) -> list[NDArray[Any]]:
         """The responses without copies that ``first`` alone tells. A response of a side conversation goes; a message of
@@ -513,6 +538,13 @@ class _Runs:
             every = np.array([sum(found) for found in self.totals.values()])
             cost[mine] = measure[mine] / self._weights[by][runs[mine]] * every[runs[mine]]
         return cost
+
+
+def _no_counts(table: Any) -> re.Pattern[bytes]:
+    """What a damaged record that is no count of tokens has: a word for another kind of records."""
+    kinds = (rule.kinds for layout in table.layouts for rule in layout.kinds if isinstance(rule, Words))
+    words = (re.escape(word).encode() for several in kinds for word, kind in several.items() if kind != "usage")
+    return re.compile(rb'"\w+"\s*:\s*"(?:%b)"' % b"|".join(words))
 
 
 def _quoted(batch: Batch, rejects: list[dict[str, Any]]) -> Any:

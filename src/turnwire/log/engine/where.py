@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ import numpy as np
 from turnwire import registry
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownName, expect_number
+from turnwire.formats.parts import tools_of
 from turnwire.log.engine.columns import known, no_column, own, told
 
 if TYPE_CHECKING:
@@ -50,8 +52,8 @@ class Filter:
         return mask
 
 
-def compiled(where: Mapping[str, Any], scanner: BulkScanner) -> Filter:
-    """``where=`` for a wire.
+def compiled(where: Mapping[str, Any], scanner: BulkScanner, any_tool: bool = True) -> Filter:
+    """``where=`` for a wire. any_tool: whether a record is of each tool that it calls, or of the first one alone.
 
     Raises UnknownName for a column or an enum's name that is not there, TypeError for a value of a wrong type.
     """
@@ -75,11 +77,25 @@ def compiled(where: Mapping[str, Any], scanner: BulkScanner) -> Filter:
             column = there[source] if how == "number" else there[name]
             columns[column.name] = column
             tests.append(_test(name, column, _numbers_of(name, wanted) if how == "number" else wanted))
+            if name == "tool" and any_tool and not isinstance(wanted, tuple):
+                columns |= {one: there[one] for one in ("wire", "call_id")}
+                values = {_bytes(name, one) for one in _any_of(wanted) if one is not None}
+                tests.append(partial(_any_tool, first=tests.pop(), values=values))
     return Filter(tuple(columns.values()), tests)
 
 
 def _always(batch: Batch, answer: bool) -> Mask:
     return np.full(len(batch), answer)
+
+
+def _any_tool(batch: Batch, first: Test, values: set[bytes]) -> Mask:
+    """A mask of the records: True for those that call one of these tools, or answer a call of one."""
+    escaped = [json.dumps(one.decode("utf-8", "replace")).encode() for one in values]
+    mask, written = first(batch), _containing_any([*escaped, *(b'"%b"' % one for one in values)])(batch)
+    rows = np.flatnonzero(written & (batch.valid("tool") | batch.valid("call_id")) & ~mask)
+    for row, raw, wire in zip(rows.tolist(), batch.raws(rows), batch["wire"][rows], strict=True):
+        mask[row] = not values.isdisjoint(tools_of(raw, registry.formats()[wire].table))
+    return mask
 
 
 def _any_of(wanted: Any) -> list[Any]:
