@@ -12,7 +12,7 @@ import pytest
 
 import turnwire
 from tests.formats import samples
-from tests.log.ordinary import MAIL, MARKDOWN
+from tests.log.ordinary import TEXTS
 from turnwire import DecodeError, registry
 from turnwire.contract import FORMATS
 from turnwire.formats.parts import MessageRule, PartRule
@@ -113,7 +113,7 @@ def test_the_items_of_old_rollouts(scan_core: str) -> None:
 
 
 def test_ordinary_json_and_text_hold_no_record(scan_core: str) -> None:
-    data = samples.text(ORDINARY) + json.dumps(ORDINARY, indent=1).encode() + MAIL.encode() + MARKDOWN.encode()
+    data = samples.text(ORDINARY) + (json.dumps(ORDINARY, indent=1) + TEXTS["mail"] + TEXTS["markdown"]).encode()
     data += b"\n".join(samples.text([line])[:-3] for line in ORDINARY)
     scan = turnwire.scan(data, wire=FORMATS)
     scan.read()

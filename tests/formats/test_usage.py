@@ -730,12 +730,10 @@ def test_tools_of_a_server_that_is_started(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     script, pid = tmp_path / "a server.py", tmp_path / "pid"
     script.write_text(SERVER)
-    command = [sys.executable, str(script), str(pid)]
-    for given in (["--", *command], [shlex.join(command)]):
-        done = turnwire("tokens", "--mcp-schema", "--json", *given)
-        assert done.code == 0 and [row["tool"] for row in done.records] == ["large", "small"]
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(pid.read_text()), 0)
+    done = turnwire("tokens", "--mcp-schema", "--json", shlex.join([sys.executable, str(script), str(pid)]))
+    assert done.code == 0 and [row["tool"] for row in done.records] == ["large", "small"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
     done = turnwire("tokens", "--mcp-schema", "--", sys.executable, "-c", "raise SystemExit('no key')")
     assert done.code == 3 and "no key" in done.err
     assert turnwire("tokens", "--mcp-schema", f"{script.name}-is-no-program x").code == 3

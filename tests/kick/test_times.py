@@ -40,11 +40,6 @@ def test_bad(text: str) -> None:
     assert not is_timestamp(text)
 
 
-@pytest.mark.parametrize("text", ["2026-01-15T10:00:00Z", "1969-12-31T23:59:59.5+02:00", "2026-W03-4T10:00:00+00:00"])
-def test_seconds(text: str) -> None:
-    assert seconds(text) == datetime.fromisoformat(text).timestamp()
-
-
 def test_seconds_of_odd_forms() -> None:
     assert seconds("1970-01-01T00:00") == 0
     assert seconds("1970-01-01T24:00") == 86400
@@ -64,7 +59,7 @@ def test_usual_timestamps_are_read_as_all_others(text: str, end: str) -> None:
 
 DAYS = """
 2026-01-15 20260115 2024-02-29 2023-02-29 2026-W01-1 2020W537 2026-W53-7 2026-366 2024366 2026-001 2026000 0000-01-01
-9999-12-31 2026-1-1 2026-13-01 2026-00-10
+9999-12-31 1969-12-31 2026-1-1 2026-13-01 2026-00-10
 """
 HOURS = """
 00 24 25 12:30 1230 12:30:45 123045 24:00:00 24:00:01 23:59:60 22:59:60 12:58:60 12:60 12:30:61 00:00:00 23:59:59
