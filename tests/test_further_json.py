@@ -249,6 +249,9 @@ def with_fills(*fills: Fill) -> WirePlan:
         (with_fills(Fill("number", "integer", "ticket")), (Column("number", "u64"),), "nothing can"),
         (with_fills(Fill("state", "word", "state")), (Column("state", "enum", names=("open",)),), "1 names, not 2"),
         (with_fills(Fill("stat", "word", "state")), COLUMNS, "column stat,"),
+        (with_fills(Fill("text", "text", "txt")), COLUMNS, "'txt' is no path of its values"),
+        (PLAN._replace(variants=(Variant("ticket", (Need("ticket", ("int",)),), ()),)), COLUMNS, "'int' is no type"),
+        (PLAN._replace(variants=(Variant("ticket", (Need("tick", ("string",)),), ()),)), COLUMNS, "'tick' is no path"),
     ],
 )
 def test_a_fill_fits_its_column(plan: WirePlan, columns: tuple[Column, ...], words: str) -> None:
@@ -259,6 +262,8 @@ def test_a_fill_fits_its_column(plan: WirePlan, columns: tuple[Column, ...], wor
 def test_what_fills_a_common_column_fits_it_too() -> None:
     with pytest.raises(ValueError, match="there is no column nowhere, from which sender comes"):
         made(common={**COMMON, "sender": ("column", "nowhere")})
+    with pytest.raises(ValueError, match="the common column time is filled by"):
+        made(common={**COMMON, "time": ("column", "number")})
     turnwire.register(made(common={**COMMON, "sender": ("column", "number")}, name="other"))
     with pytest.raises(ValueError, match="other: 'integer' of 'ticket' cannot fill the column sender of kind text"):
         list(turnwire.scan(LOG.encode()))

@@ -461,6 +461,10 @@ def test_a_message_of_plain_values_is_one_that_can_be_encoded(backend: str) -> N
             assert (caught.value.reason, caught.value.path) == (reason, f"/{name}")
         encode = importlib.import_module(_MODULES[backend]["nslip"]).encode
         assert encode(cls.from_dict({**SLIP, name: (1 << 64) - 1}))
+    for slot, value in (("TAG", 5), ("STATUS", None), ("GOAL_ID", "x"), ("SCORE", True), ("SCORE", -1)):
+        with pytest.raises(DecodeError) as caught:
+            cls.from_dict({**SLIP, "slots": {slot: value}})
+        assert caught.value.path == f"/slots/{slot}"
 
 
 def test_a_model_names_each_class_in_its_schema(backend: str) -> None:
@@ -489,6 +493,10 @@ def test_an_endpoint_returns_and_takes_messages() -> None:
     def task(message: sap.Task) -> sap.Task:
         return message
 
+    @app.post("/query")
+    def query(message: sstp.Query = fastapi.Body()) -> sstp.Query:  # noqa: B008  (as FastAPI wants it)
+        return message
+
     web = client.TestClient(app)
     answer = web.post("/turn", json=SLIP)
     assert (answer.status_code, answer.json()) == (200, {**SLIP, "turn": 2})
@@ -497,6 +505,8 @@ def test_an_endpoint_returns_and_takes_messages() -> None:
     assert web.post("/task", json={}).status_code == 422
     fields = samples("pure")["sap Task"].to_dict()
     assert web.post("/task", json=fields).json() == fields
+    fields = json.loads(MESSAGES["sstp"][0])
+    assert web.post("/query", json=fields).json() == fields
     schema = web.get("/openapi.json").json()
     body = schema["paths"]["/turn"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body["$ref"] == "#/components/schemas/SlipMessage"

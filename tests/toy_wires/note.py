@@ -80,7 +80,7 @@ DESCRIPTOR = Wire(
     decode=decode,
     encode=encode,
     message=Note,
-    check=lambda message: [] if message.text else [Issue(Reason.EMPTY_VALUE, "warning", "/text", "a note is empty")],
+    check=lambda message: [] if message.text else [Issue(Reason.EMPTY_VALUE, "/text", "warning", "a note is empty")],
     prompt=lambda: 'Send {"note":"ask" or "tell","id":"...","from":"...","to":"...","text":"..."} on a line.\n',
     bulk=scanner(
         (PLAN,),

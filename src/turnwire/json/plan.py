@@ -88,8 +88,8 @@ class Value(NamedTuple):
 
 
 class Need(NamedTuple):
-    """A requirement: the value is one of ``kinds`` (and of ``words``, if given), or missing unless ``needed``; it
-    applies only if the surrounding object is present.
+    """A requirement: the value is one of ``kinds``, names of ``KINDS`` (and of ``words``, if given), or missing unless
+    ``needed``; it applies only if the surrounding object is present.
 
     With ``WirePlan.claimed``, the reasons of ``decode`` (None: only ``decode`` knows): ``missing``; ``wrong``: of
     another kind; ``bad``: a string that is not "good" or none of ``words``, or a negative integer instead of a "count".
@@ -420,14 +420,24 @@ def flat_signs(plans: Sequence[WirePlan]) -> tuple[Any, ...]:
 
 
 def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
-    """Raises ValueError if a fill does not fit its column (another kind of value, or no name for a number), or a
-    plan lacks a variant that it may choose."""
+    """Raises ValueError if a fill does not fit its column (another kind of value, or no name for a number), or a plan
+    lacks a variant that it may choose, or a value or a type that one of them names."""
     there = {column.name: column for column in columns}
     for plan in plans:
         least = 1 if plan.choose != "marks" else 4 if plan.receipt else 2
         if len(plan.variants) < least:
             raise ValueError(f"{plan.wire}: choose={plan.choose!r} needs {least} variants, not {len(plan.variants)}")
         words = {value.path: len(value.words) for value in plan.values}
+        for variant in plan.variants:
+            paths = {need.path for need in variant.needs} | {
+                at for one in variant.fills for at in (one.path, one.other)
+            }
+            kinds = {kind for need in variant.needs for kind in need.kinds}
+            for what, given, known in (("path of its values", paths - {""}, words), ("type", kinds, KINDS)):
+                if unknown := given - known.keys():
+                    raise ValueError(
+                        f"{plan.wire}: {min(unknown)!r} is no {what}; there are {', '.join(filter(None, known))}"
+                    )
         for fill in (fill for variant in plan.variants for fill in variant.fills if fill.column in there):
             column = there[fill.column]
             fitting = FILLS_OF.get(column.kind, ())

@@ -45,7 +45,8 @@ def scanner(
     """Returns the scanner of some JSON wires; ``columns`` are the wires' own columns, to which ``inner`` and ``time``
     are added.
 
-    common: as of :class:`BulkScanner`. fault: why ``decode`` rejects an object, or None (``BulkScanner.refusal``).
+    common: as of :class:`BulkScanner`, without the time, which the column ``time`` has. fault: why ``decode`` rejects
+    an object, or None (``BulkScanner.refusal``).
     Raises ValueError if a fill matches no column, or a common column has no source.
     """
     whole = (INNER, TIME, *columns)
@@ -55,6 +56,8 @@ def scanner(
         if not filled <= there:
             raise ValueError(f"{plan.wire}: a fill names the column {min(filled - there)}, which does not exist")
     for name, (_, source) in common.items():
+        if name == "time" and source != name:
+            raise ValueError(f"{plans[0].wire}: the common column time is filled by Fill('time', 'time', path)")
         if source not in there:
             raise ValueError(f"{plans[0].wire}: there is no column {source}, from which {name} comes")
     check_plans(plans, whole)

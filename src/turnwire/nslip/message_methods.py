@@ -7,7 +7,7 @@ from typing import Any
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.message import Message, column, expect_mapping, name_of, number_or_none, refuse_unknown, text_or_none
-from turnwire.nslip.spec import MAX_INTEGER, WIRE, Act, Extra, FrameType, Slot
+from turnwire.nslip.spec import MAX_INTEGER, STRING_SLOTS, WIRE, Act, Extra, FrameType, Slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,11 +170,7 @@ class SlipMethods(Message):
             if name not in fields:
                 raise _fault(Reason.MISSING_FIELD, f"{name} is required", f"/{name}")
         for name in FIELDS[:4]:
-            if not isinstance(fields[name], int) or isinstance(fields[name], bool):
-                raise _fault(Reason.WRONG_TYPE, f"expected an integer, not {type(fields[name]).__name__}", f"/{name}")
-            if not 0 <= fields[name] <= MAX_INTEGER:
-                reason = Reason.NEGATIVE if fields[name] < 0 else Reason.TOO_LARGE
-                raise _fault(reason, "integers must be from 0 to 2**64-1", f"/{name}")
+            _expect_number(fields[name], f"/{name}")
         unknown = fields.keys() - set(FIELDS) - {"extra"}
         if unknown:
             name = min(map(str, unknown))
@@ -189,6 +185,11 @@ class SlipMethods(Message):
         }
         if len(by_slot) < len(slots):
             raise _fault(Reason.DUPLICATE, "a slot is given by both name and code", "/slots")
+        for slot, value in by_slot.items():
+            if slot not in STRING_SLOTS:
+                _expect_number(value, f"/slots/{slot.name}")
+            elif not isinstance(value, str):
+                raise _fault(Reason.WRONG_TYPE, f"expected a string, not {type(value).__name__}", f"/slots/{slot.name}")
         frame: Any = fields["frame"]
         if not ("f" in extra and isinstance(frame, int)):
             frame = _member(FrameType, frame, Reason.UNKNOWN_FRAME, "/frame")
@@ -204,16 +205,19 @@ class SlipMethods(Message):
     @classmethod
     def _schema(cls) -> dict[str, Any]:
         kept = {"prefix": {"type": "string"}, "value": {"type": "string"}, "before": {"type": ["integer", "null"]}}
+        number = {"type": "integer", "minimum": 0, "maximum": MAX_INTEGER}
+        slots = {slot: {"type": "string"} if slot in STRING_SLOTS else number for slot in Slot}
         return {
             "type": "object",
             "title": "SlipMessage",
             "properties": {
-                **{name: {"type": "integer", "minimum": 0, "maximum": MAX_INTEGER} for name in FIELDS[:4]},
+                **dict.fromkeys(FIELDS[:4], number),
                 "act": {"enum": [*Act.__members__, *map(int, Act)]},
                 "frame": {"enum": [*FrameType.__members__, *map(int, FrameType)]},  # and what the field f of extra kept
                 "slots": {
                     "type": ["object", "null"],
-                    "propertyNames": {"enum": [*Slot.__members__, *(str(int(slot)) for slot in Slot)]},
+                    "properties": {key: of for slot, of in slots.items() for key in (slot.name, str(int(slot)))},
+                    "additionalProperties": False,
                 },
                 "extra": {
                     "type": ["array", "null"],
@@ -310,6 +314,14 @@ def _extra_from(items: Any) -> Extra:
         if before is not None:
             extra.before[prefix] = before
     return extra
+
+
+def _expect_number(value: object, path: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _fault(Reason.WRONG_TYPE, f"expected an integer, not {type(value).__name__}", path)
+    if not 0 <= value <= MAX_INTEGER:
+        reason = Reason.NEGATIVE if value < 0 else Reason.TOO_LARGE
+        raise _fault(reason, "integers must be from 0 to 2**64-1", path)
 
 
 def _member(enum: Any, value: Any, reason: Reason, path: str) -> Any:
