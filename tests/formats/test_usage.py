@@ -387,8 +387,8 @@ def test_the_tokens_of_an_agent_count_once_in_its_trace(session: dict[str, str])
         assert {row["session"]: row["input_tokens"] for row in rows} == {"c0": 3, "c1": 9, "cc": 2}
 
 
-def test_providers_differ_in_whether_cached_tokens_are_input() -> None:
-    """In samples of inspect_ai the total tells, also of two models; without one the input is what the file says."""
+def test_providers_differ_in_whether_cached_tokens_are_input_and_reasoning_is_output() -> None:
+    """In samples of inspect_ai the total tells, also of two models; without one both are what the file says."""
     said = {
         "m/apart": {
             "input_tokens": 10,
@@ -396,19 +396,25 @@ def test_providers_differ_in_whether_cached_tokens_are_input() -> None:
             "input_tokens_cache_read": 70,
             "input_tokens_cache_write": 3,
         },
-        "m/within": {"input_tokens": 90, "output_tokens": 4, "input_tokens_cache_read": 60},
+        "m/within": {"input_tokens": 90, "output_tokens": 4, "input_tokens_cache_read": 60, "reasoning_tokens": 3},
+        "m/thinks": {"input_tokens": 50, "output_tokens": 5, "reasoning_tokens": 20},
+        "m/both": {"input_tokens": 50, "output_tokens": 5, "input_tokens_cache_read": 40, "reasoning_tokens": 20},
     }
-    totals = {"m/apart": 88, "m/within": 94}
-    for names, given, fresh in (
-        (["m/apart"], True, 10),
-        (["m/within"], True, 30),
-        ([*said], True, 40),
-        ([*said], 0, 100),
+    totals = {"m/apart": 88, "m/within": 94, "m/thinks": 75, "m/both": 75}
+    for names, given, fresh, written in (
+        (["m/apart"], True, 10, 5),
+        (["m/within"], True, 30, 4),
+        (["m/thinks"], True, 50, 25),
+        (["m/both"], True, 10, 25),
+        (["m/apart", "m/within"], True, 40, 9),
+        (["m/apart", "m/thinks"], True, 60, 30),
+        (["m/apart", "m/thinks"], 0, 60, 10),
     ):
         counts = {name: {**said[name], **({"total_tokens": totals[name]} if given else {})} for name in names}
         sample = {"id": 1, "epoch": 1, "input": "q", "target": "a", "messages": [], "model_usage": counts}
         found, [*_, turn] = usage(samples.text([sample])).total, turns(samples.text([sample]))
         assert found["input_tokens"] == turn.tokens["input_tokens"] == fresh
+        assert found["output_tokens"] == turn.tokens["output_tokens"] == written
         assert not given or found["tokens"] == sum(totals[name] for name in names)
 
 

@@ -18,7 +18,7 @@ from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_o
 from turnwire.formats.table import COLUMNS as EVERY, Compiled
 from turnwire.json.text import write as _write
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.usage import MOST_COST, TOKENS as COUNTED, of_traces, uncached_input
+from turnwire.read.usage import MOST_COST, TOKENS as COUNTED, of_traces, paid_counts
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -278,8 +278,9 @@ class Turns:
     ) -> Iterator[Turn]:
         """The turns of a record: its messages, and its own, which goes on with the last one of the model among them."""
         reader, tokens = Reader(), {name: columns[name] for name in TOKENS if columns[name] is not None}
-        if tokens and table.cached_is_input is not False:
-            tokens["input_tokens"] = int(uncached_input(table, Counter(tokens), columns["total_tokens"] or 0))
+        if tokens and (table.cached_is_input, table.reasoning_is_output) != (False, True):
+            paid = paid_counts(table, Counter(tokens), columns["total_tokens"] or 0)
+            tokens |= zip(("input_tokens", "output_tokens"), map(int, paid), strict=True)
         repeated: dict[str, int] = {}
         if columns["kind"] in table.repeats:
             repeated, tokens = tokens, {}

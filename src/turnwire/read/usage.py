@@ -304,8 +304,8 @@ class UsageSum:
         self._new.append(new)
 
     def _keys(self, read: dict[str, NDArray[Any]], counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The keys that copies share. Takes cached tokens out of the input in ``counts``, for formats that include
-        them."""
+        """The keys that copies share. Takes cached tokens out of the input in ``counts``, and reasoning into the
+        output, for formats that count them otherwise."""
         size = len(read["wire"])
         keys = mixed(np.arange(self._taken, self._taken + size))  # each by itself
         self._taken += size
@@ -313,9 +313,10 @@ class UsageSum:
         firsts, rank = keys.copy(), aside.view(np.uint8)
         for code in np.flatnonzero(np.bincount(read["wire"])).tolist():
             table, rows = self._by_code[code], np.flatnonzero(read["wire"] == code)
-            if table.cached_is_input is not False:
-                mine = {name: counts[name][rows] for name in _PAID}
-                counts["input_tokens"][rows] = uncached_input(table, mine, read["total_tokens"][rows])
+            if (table.cached_is_input, table.reasoning_is_output) != (False, True):
+                mine = {name: counts[name][rows] for name in TOKENS}
+                found = paid_counts(table, mine, read["total_tokens"][rows])
+                counts["input_tokens"][rows], counts["output_tokens"][rows] = found
             if table.name in self._alone:
                 rank[rows] = 2
             rank[rows[np.isin(read["kind"][rows], [KINDS.index(kind) for kind in table.repeats])]] = 3
@@ -559,13 +560,16 @@ def _quoted(batch: Batch, rejects: list[dict[str, Any]]) -> Any:
     return inner & np.isin(np.searchsorted(breaks, batch["offset"]), lines)
 
 
-def uncached_input(table: Any, tokens: Mapping[str, Any], total: Any) -> Any:
-    """The input tokens without cached ones, of a format that counts them as input (``Format.cached_is_input``)."""
-    cached = tokens["cache_read_tokens"] + tokens["cache_write_tokens"]
-    if table.cached_is_input is None:  # as many as are too many for the total
-        over = tokens["input_tokens"] + tokens["output_tokens"] + cached - total
-        cached = np.where(total > 0, np.clip(over, 0, cached), 0)
-    return np.maximum(tokens["input_tokens"] - cached, 0)
+def paid_counts(table: Any, tokens: Mapping[str, Any], total: Any) -> tuple[Any, Any]:
+    """The input tokens without cached ones, and the output tokens with reasoning, of a format that may count them
+    otherwise (``Format.cached_is_input``, ``Format.reasoning_is_output``)."""
+    cached, reasoning = tokens["cache_read_tokens"] + tokens["cache_write_tokens"], tokens["reasoning_tokens"]
+    given, said = tokens["input_tokens"], tokens["output_tokens"]
+    beside = np.where(total > 0, total - given - said, cached)  # what input and output lack of the total
+    thought = (beside == reasoning) & (beside != cached)
+    inside = {True: cached, False: 0, None: np.where(thought, cached, cached - np.clip(beside, 0, cached))}
+    apart = {True: 0, False: reasoning, None: np.where(thought, reasoning, np.clip(beside - cached, 0, reasoning))}
+    return np.maximum(given - inside[table.cached_is_input], 0), said + apart[table.reasoning_is_output]
 
 
 def _once(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:

@@ -83,6 +83,7 @@ TABLE = Format(
     carried=("conversation",),
     archive=".eval",
     cached_is_input=None,  # providers differ
+    reasoning_is_output=None,
     parts=(
         PartRule("output/completion", "text", unless="messages"),
         PartRule("target", "data", name="target"),
