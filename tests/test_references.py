@@ -145,13 +145,13 @@ def _of_message(wire: str, value: Any) -> None:
 
 def _many_keys() -> Any:
     """Scans objects of more keys, and a message of more fields, than there is room for at first."""
-    keys = ",".join(f'"k{number}\\u00e9":{number},"l{number}":[{number}]' for number in range(200))
+    keys = ",".join(f'"k{number}\\u00e9":{number},"l{number}":[{number}]' for number in range(130))
     found = []
     for wire in ("sstp", "sap", "kick"):
         text = good(wire).decode()
-        lines = (text, text.replace("{", "{" + keys + ",", 1), "{" + keys + "}", json.dumps({"a": [text] * 30}))
+        lines = (text, text.replace("{", "{" + keys + ",", 1), "{" + keys + "}", json.dumps({"a": [text] * 5}))
         found.append(sum(map(len, turnwire.scan("\n".join(lines).encode(), wire=wire))))
-    fields = "".join(f"K{number} v\n" for number in range(200))
+    fields = "".join(f"K{number} v\n" for number in range(130))
     data = f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PLAN\n\nPLAN P1\n{fields}\n".encode()
     return found, csp.decode(data), sum(map(len, turnwire.scan(data * 3, wire="csp")))
 

@@ -13,6 +13,8 @@ from tests.kick.traffic import DAY, FAULTY, ORDERLY, START, Flow, report
 from turnwire.kick import Deadlines, Envelope, Monitor, TaskState, channels
 from turnwire.kick.spec import CLOSED
 
+pytestmark = pytest.mark.once
+
 REPORTS = ["Accepted", "In Progress", "artifact", "Completed"]
 AFTER = dict(
     zip(REPORTS, [TaskState.ACCEPTED, TaskState.RUNNING, TaskState.DELIVERED, TaskState.COMPLETED], strict=True)

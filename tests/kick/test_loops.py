@@ -14,6 +14,8 @@ from turnwire.kick.checklist import CHECKLIST
 from turnwire.kick.monitor import MOST_RESUMED
 from turnwire.kick.spec import BROADCAST, ESCALATION_RECEIVERS
 
+pytestmark = pytest.mark.once
+
 GROUP, OTHER = (str(uuid.UUID(int=number, version=4)) for number in (7, 8))
 
 

@@ -27,6 +27,8 @@ from turnwire.kick import (
 )
 from turnwire.kick.spec import CLOSED, FAULTS, TASK_TRANSITIONS
 
+pytestmark = pytest.mark.once
+
 ENVELOPES = int(os.environ.get("TURNWIRE_DAY", "5000"))
 """Set it to 1000000 for the whole day."""
 

@@ -10,6 +10,8 @@ from hypothesis import given, strategies as st
 
 from turnwire.kick.times import _of_form, is_timestamp, seconds
 
+pytestmark = pytest.mark.once
+
 GOOD = [
     "2026-01-15T10:00:00Z", "2026-01-15T10:00:00", "2026-01-15T10:00", "2026-01-15T10", "20260115T100000Z",
     "20260115T1000", "2026-01-15T10:00:00.123456789Z", "2026-01-15T10:00:00,5Z", "2026-01-15T10:00.5",

@@ -17,6 +17,8 @@ from turnwire import registry, sstp
 from turnwire.errors import WireError
 from turnwire.read.judging import specification
 
+pytestmark = pytest.mark.once
+
 WIRES = ("nslip", "csp", "sstp", "kick")
 
 

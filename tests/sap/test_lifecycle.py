@@ -16,6 +16,8 @@ from turnwire.errors import Reason, RuleError
 from turnwire.sap.builders import NOBODY, make_task
 from turnwire.sap.lifecycle import Lifecycle
 
+pytestmark = pytest.mark.once
+
 OTHER = "00000000-0000-0000-0000-000000000000"
 ENDED = ("SUCCEEDED", "FAILED", "ESCALATED", "CANCELLED", "PARTIAL")
 ALLOWED = {

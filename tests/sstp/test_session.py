@@ -17,6 +17,8 @@ from turnwire.sstp.acknowledgements import MOST, is_acknowledgement, is_doubtful
 from turnwire.sstp.session import Clocks, folded
 from turnwire.sstp.spec import Kind
 
+pytestmark = pytest.mark.once
+
 
 def message(actor, clock, kind=Kind.INTENT, to=None, session="s-1", text=None, **payload):
     value = example(kind)
