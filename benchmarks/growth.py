@@ -1,10 +1,10 @@
-"""The cost of hostile input: instructions at n and 4n bytes of each entry, counted by valgrind. `make gate` runs it.
+"""The cost of hostile input: instructions at n and 4n bytes of each entry, counted by valgrind.
 
     python benchmarks/growth.py [--all] [NAME ...]
 
 Twice the bytes cost 2.4 times as much at most, and no byte costs more than 20 of good input. The table is entries times
-hostile units (``tests/hostile.py``), shapes and histories: some of them always, all with ``--all``. NAME chooses
-entries by a part of their names. Instructions repeat, so that no figure is a matter of luck.
+hostile units (``tests/hostile.py``), shapes and histories (``histories.py``): some of them always, all with ``--all``.
+NAME chooses entries by a part of their names. Instructions repeat, so that no figure is a matter of luck.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 import callgrind  # noqa: E402
+from histories import HISTORIES, SAMPLES, SHAPES  # noqa: E402
 
 import turnwire  # noqa: E402
 from tests.convert.messages import DEFAULTS, explicit  # noqa: E402
-from tests.hostile import CSP, GOOD, HISTORIES, MESSAGES, REFUSED, SAMPLES, SHAPES, UNITS  # noqa: E402
+from tests.hostile import CSP, GOOD, MESSAGES, REFUSED, UNITS  # noqa: E402
 from turnwire import Context, Decoder, csp, kick, sap, session, sstp, tokens  # noqa: E402
 from turnwire.errors import ConvertError, WireError  # noqa: E402
 from turnwire.log import stats  # noqa: E402
@@ -142,7 +143,7 @@ def _stored(data: bytes) -> Any:
     store = csp.Store()
     for message in csp.parse(data, mode="lenient").messages:
         _refused(store.apply)(message)
-    return store.verify(), store.heads, store.diff("C0", store.head)
+    return store.verify(), store.diff("C0", store.head)
 
 
 def _packed(data: bytes) -> Any:
