@@ -17,7 +17,6 @@ from tests import vectors
 from tests.conftest import BACKENDS, needs_both, raised
 from turnwire import kick
 from turnwire._backend import core_module
-from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, RuleError, WireError
 from turnwire.kick import Envelope, MessageType, channels, check, decode, detect, encode, json_schema
 from turnwire.kick.bulk import PLAN
@@ -193,13 +192,6 @@ def test_errors(twin: str, fields: dict[str, Any], reason: str, path: str, there
 def test_no_json_object(twin: str, text: str, reason: str) -> None:
     caught = raised(DecodeError, decode, text)
     assert (caught.reason, caught.wire) == (reason, "kick")
-
-
-def test_limits(twin: str) -> None:
-    text = json.dumps(SEED)
-    assert decode(text, limits=LIMITS._replace(message=len(text))) == decode(text)
-    caught = raised(DecodeError, decode, text, limits=LIMITS._replace(message=len(text) - 1))
-    assert caught.reason == "message_too_large"
 
 
 def test_escaped_sigil_is_the_same(twin: str) -> None:

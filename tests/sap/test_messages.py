@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.sap.documents import RESULT, TASK
-from turnwire import LIMITS, sap
+from turnwire import sap
 from turnwire.errors import DecodeError
 from turnwire.sap import messages
 from turnwire.sap.builders import unreadable
@@ -198,10 +198,3 @@ def test_moments_of_which_one_letter_is_another(place):
             found = read_time(stamp)
             good = found is not None and found[1]
             assert ("/issuedAt" in [issue.where for issue in sap.check(message)]) is not good, stamp
-
-
-def test_limits_bound_what_is_read_in_one_go_too() -> None:
-    text = sap.encode(sap.Task.from_dict(TASK))
-    assert sap.decode(text, limits=LIMITS._replace(message=len(text.encode()))) == sap.decode(text)
-    with pytest.raises(DecodeError, match="too_large"):
-        sap.decode(text, limits=LIMITS._replace(message=len(text.encode()) - 1))
