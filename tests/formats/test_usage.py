@@ -602,9 +602,6 @@ def test_the_command(folder: Path) -> None:
     assert turnwire("usage", folder / "none.txt").code == 4
 
 
-SHARES = ("p50", "p95")
-
-
 def test_spans_are_told_with_their_trees() -> None:
     tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "error.type": "timeout"}
     attributes = [{"key": name, "value": {"stringValue": value}} for name, value in tool.items()]

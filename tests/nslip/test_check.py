@@ -146,12 +146,6 @@ def test_anything_in_a_message_is_judged(backend: str, header: list[Any], slots:
         assert (refused[1], refused[5]) in [(issue.reason, issue.where) for issue in warnings]
 
 
-@pytest.mark.parametrize("message", [None, 7, "@a3|f0|c3|S0|d1|T1#", {}], ids=repr)
-def test_only_messages_are_checked(nslip: Any, message: Any) -> None:
-    with pytest.raises(EncodeError, match=f"a SlipMessage, not {type(message).__name__}$"):
-        check(message)
-
-
 # --- the announcement -------------------------------------------------------------------------------------------------
 
 
