@@ -168,7 +168,7 @@ WRONG: dict[str, str] = {
         "scan LOG --output x.parquet --json", "scan LOG --output x.parquet --limit 3", "scan LOG --output x.xlsx",
         "scan LOG --output -", "scan LOG --output - --format csv --rejects -",
         "scan LOG --output - --format csv --partition-by day", "scan LOG --format csv",
-        "scan LOG --partition-by wire", "scan LOG --dask local", "scan LOG --dask local -o -",
+        "scan LOG --partition-by wire", "scan - --resume OUT", "scan LOG --dask local", "scan LOG --dask local -o -",
         "scan LOG --dask local -o out --json", "scan LOG --dask local -o out --errors raise",
         "scan LOG --dask local -o out --follow", "scan LOG --dask local -o out --resume elsewhere/manifest.ndjson",
     ), "Error: "),

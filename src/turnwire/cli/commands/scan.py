@@ -88,6 +88,8 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     """
     _check(settings)
     names = inputs.checked(sources)
+    if settings["resume"] is not None and inputs.STANDARD_INPUT in names:
+        raise click.UsageError("standard input has no position, so --resume needs files")
     chosen = None if columns is None else [name.strip() for name in columns.split(",")]
     if settings.pop("explain") and "carrier" not in (chosen or ()):
         from turnwire.log.engine import columns as of_scans
@@ -144,10 +146,9 @@ def _check(settings: dict[str, Any]) -> None:
         raise click.UsageError("--rejects needs the damaged records, which --errors skip does not keep")
     if written and (settings["as_json"] or settings["limit"] is not None):
         raise click.UsageError("--output writes all records and cannot be combined with --json or --limit")
-    for name in ("format", "partition_by"):
-        if settings[name] is not None and not written:
-            raise click.UsageError(f"--{name.replace('_', '-')} needs --output FILE (or --output -)")
-    if piped and settings["partition_by"] is not None:
+    if settings["format"] is not None and not written:
+        raise click.UsageError("--format needs --output FILE (or --output -)")
+    if settings["partition_by"] is not None and (piped or not written):
         raise click.UsageError("--partition-by needs a directory: --output DIRECTORY")
     if piped and settings["rejects"] == "-":
         raise click.UsageError("records and rejects cannot both go to standard output in a file format")
