@@ -172,19 +172,20 @@ class Names:
         made.room = 0
         return made
 
-    def forth(self, mapping: str, name: str) -> Any:
-        """The value that a name is mapped to, or ABSENT."""
-        return self._forth[mapping].get(name, ABSENT)
+    def mapped(self, mapping: str, name: str) -> Any:
+        """The value that a name is mapped to, or the name itself where none is mapped to it."""
+        found = self._forth[mapping].get(name, ABSENT)
+        return name if found is ABSENT and self.back(mapping, name) is ABSENT else found
 
     def back(self, mapping: str, value: Any) -> Any:
         """The name that is mapped to a value, or ABSENT."""
         table = self._back[mapping]
         found = table.get(value, ABSENT) if table else ABSENT
-        return found if found is not ABSENT or not table else table.get(_folded(value), ABSENT)
+        return table.get(_folded(value), ABSENT) if found is ABSENT and table else found
 
     def number(self, mapping: str, name: str) -> Any:
         """The number of a name: as mapped, or what a decimal text says; ABSENT if neither holds."""
-        found = self.forth(mapping, name)
+        found = self._forth[mapping].get(name, ABSENT)
         if found is not ABSENT:
             return found
         if not (name.isascii() and name.isdigit() and len(name) <= 20) or (name[0] == "0" and name != "0"):
@@ -224,8 +225,7 @@ class Names:
 
     def name(self, mapping: str, value: Any) -> Any:
         """The name of a value: as mapped, or its own text where that is not mapped to another one."""
-        found = self.back(mapping, value)
-        if found is not ABSENT:
+        if self._back[mapping] and (found := self.back(mapping, value)) is not ABSENT:
             return found
         text = str(value)
         return ABSENT if text in self._forth[mapping] else text

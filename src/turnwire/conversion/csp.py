@@ -13,7 +13,8 @@ from turnwire.errors import Issue, Reason
 
 _OWN = own_acts("csp")
 _HEADERS: tuple[Path, ...] = (("sender",), ("receiver",), ("ctx",), ("intent",))
-_WORD, _LINE, _ISSUES, _ID = ("block", "kind"), ("line",), ("issues",), ("block", "id")
+_LINE, _ISSUES = ("line",), ("issues",)
+_WORD, _ID, _OP = ("block", "kind"), ("block", "id"), ("block", "op")
 
 
 def split(message: CspMessage) -> Fields:
@@ -58,13 +59,12 @@ def join(fields: Fields) -> CspMessage:
 
 
 def _block(word: str, fields: Fields) -> AnyBlock:
-    inner = {path[1:]: value for path, value in fields.items() if path[0] == "block" and path != _WORD}
-    name = inner.pop(("id",))
+    own = "kind", "id", "op"
+    inner = [(path[1], value) for path, value in fields.items() if path[0] == "block" and path[1] not in own]
     if word == "PATCH":
-        ops = [value for path, value in inner.items() if path[0] == "ops"]
-        return Patch(name, inner.get(("base",)), ops, inner.get(("apply",)))
-    op = inner.pop(("op",), "")
-    return made_block(word, name, [(path[0], value) for path, value in inner.items()], op)
+        ops = [value for name, value in inner if name == "ops"]
+        return Patch(fields[_ID], fields.get(("block", "base")), ops, fields.get(("block", "apply")))
+    return made_block(word, fields[_ID], inner, fields.get(_OP, ""))
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:

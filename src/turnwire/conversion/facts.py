@@ -88,8 +88,7 @@ def _number(mapping: str) -> Pair:
         if not isinstance(value, str):
             return ABSENT
         found = names.number(mapping, value)
-        counted = _COUNTED.fullmatch(value) if mapping == "ids" else None
-        if found is ABSENT and counted is not None:
+        if found is ABSENT and mapping == "ids" and (counted := _COUNTED.fullmatch(value)) is not None:
             found = names.number(mapping, counted[1])
         return names.learn(mapping, value) if found is ABSENT else found
 
@@ -118,17 +117,11 @@ def _token_of(letter: str) -> Pair:
     return Pair(write, _text)
 
 
-def _mapped(value: str, names: Names, mapping: str) -> Any:
-    """The text that a name is mapped to, or the name itself where none is mapped to it."""
-    found = names.forth(mapping, value)
-    return value if found is ABSENT and names.back(mapping, value) is ABSENT else found
-
-
 def _uuid(fits: Callable[[str], Any]) -> Pair:
     def write(value: Any, names: Names, wire: str) -> Any:
         if not isinstance(value, str):
             return ABSENT
-        found = _mapped(value, names, "uuids")
+        found = names.mapped("uuids", value)
         return found if found is not ABSENT and fits(found) else names.learn("uuids", value)
 
     return Pair(write, lambda value, names, wire: names.name("uuids", value) if isinstance(value, str) else ABSENT)
@@ -219,7 +212,7 @@ FORMS: dict[str, Pair] = {
     "uuid4": _uuid(is_uuid4),
     "receipt": _or_as_it_is(_uuid(UUID.fullmatch)),
     "role": Pair(
-        lambda value, names, wire: _mapped(value, names, "roles"), lambda value, names, wire: names.name("roles", value)
+        lambda value, names, wire: names.mapped("roles", value), lambda value, names, wire: names.name("roles", value)
     ),
     "status": _words("status", STATUSES, OPEN_STATUS, READ_STATUS),
     "priority": _words("priority", PRIORITIES, frozenset(), frozenset()),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from turnwire.conversion.context import Names
 from turnwire.conversion.facts import FORMS
 from turnwire.conversion.shapes import ABSENT, Fields, Path, Shape, flat, nested
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
+from turnwire.kick import codec
 from turnwire.kick.codec import Envelope
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.policy import DEFAULT_POLICY, allows
-from turnwire.kick.space import is_answer, parse_space
+from turnwire.kick.space import first_section, is_answer
 from turnwire.kick.spec import SIGIL
 
 CARRY: Path = ("content", "carry")
@@ -36,7 +37,8 @@ STATUS_CHANNEL = "report/status"
 ACCEPTED = "Accepted"
 
 _CARRY = f"\n{SIGIL}turnwire/carry\n"
-_CHANNEL, _CONTENT, _TYPE = ("channel",), ("content",), ("type",)
+_CHANNEL, _CONTENT, _TYPE, _CORRELATION = ("channel",), ("content",), ("type",), ("correlation_id",)
+_ENDS: tuple[Path, ...] = ("sender",), ("receiver",)
 
 _OWN = own_acts("kick")
 _WORDS = set(_OWN.values())
@@ -46,7 +48,7 @@ _TYPES = {"command": "Command", "report": "Info", "alert": "Alert", "query": "Qu
 
 def split(message: Envelope) -> Fields:
     """The fields and the unknown keys by name, and what was carried, cut off from the content."""
-    fields = flat(message.to_dict(), {(): ()})
+    fields = flat(message.to_dict(), frozenset())
     main, mark, rest = fields[_CONTENT].rpartition(_CARRY)
     if mark and rest.find("\n") == len(rest) - 1:
         fields[_CONTENT] = main
@@ -59,7 +61,9 @@ def join(fields: Fields) -> Envelope:
     if CARRY in fields:
         fields = {**fields, _CONTENT: f"{fields[_CONTENT]}{_CARRY}{fields[CARRY]}\n"}
         del fields[CARRY]
-    return Envelope.from_dict(nested(fields))
+    whole = nested(fields)
+    envelope: Envelope | None = codec._core.build(whole)
+    return Envelope.from_dict(whole) if envelope is None else envelope
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:
@@ -101,8 +105,8 @@ def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
     """Task id, status word and text of the content; a content of another form than ``_header`` gives is text whole."""
     content: str = fields[_CONTENT]
     channel = fields[_CHANNEL].removeprefix(SIGIL)
-    sections = parse_space(content, mode="lenient").sections
-    place = sections[0].place if sections else None
+    section = first_section(content)
+    place = None if section is None else section.place
     found: dict[str, Any] = {} if place is None else {"task": place}
     body: str | None = content
     ended = content if content.endswith("\n") else f"{content}\n"  # what comes back has its newline, and is not exact
@@ -153,43 +157,38 @@ def finish(fields: Fields, facts: dict[str, Any], names: Names) -> tuple[Path, .
     act = facts["act"]
     said = "FAILED" if act == "error" and "task" in facts else facts.get("status") if act == "inform" else None
     status = ACCEPTED if act == "accept" else FORMS["status"].write(said, names, "kick")
-    channel = _channel(act, fields, status is not ABSENT, names)
-    row = _row(channel)
-    default = fields.get(_CONTENT)
-    made = _content(channel, facts, status if channel == STATUS_CHANNEL else ABSENT)
-    rest = {path: fields.pop(path) for path in [_CONTENT, ("correlation_id",)] if path in fields}
+    # What the context will say of them counts in converting back, too, since the channel will depend on it.
+    ends = [names.default("kick", "", *path) if path not in fields else fields[path] for path in _ENDS]
+    sender, receiver = (end if isinstance(end, str) else None for end in ends)
+    channel, needed = _channel(act, sender, receiver, status is not ABSENT)
+    default, correlation = fields.pop(_CONTENT, None), fields.pop(_CORRELATION, ABSENT)
     fields[_TYPE] = _TYPES[channel.partition("/")[0]]
     fields[_CHANNEL] = SIGIL + channel
-    fields[_CONTENT] = default if default is not None and "text" not in facts else made
-    if ("correlation_id",) in rest:
-        fields["correlation_id",] = rest["correlation_id",]
-    return (("correlation_id",),) if row is not None and row.correlation else ()
+    if default is None or "text" in facts:
+        default = _content(channel, facts, status if channel == STATUS_CHANNEL else ABSENT)
+    fields[_CONTENT] = default
+    if correlation is not ABSENT:
+        fields[_CORRELATION] = correlation
+    return needed
 
 
-_row = cache(lambda channel: DEFAULT_POLICY.row_for(SIGIL + channel))  # of the channels of the table
-
-
-def _channel(act: str, fields: Fields, status: bool, names: Names) -> str:
-    """The first channel for an act that the policy opens to this sender and receiver; the table's where none is.
-
-    What the context will say of them counts in converting back, too, since the channel will depend on it.
-    """
-    form = ACTS[act]["kick"]
-    word = _OWN[form.kind]
-    first = form.kind
+@lru_cache(1024)
+def _channel(act: str, sender: str | None, receiver: str | None, status: bool) -> tuple[str, tuple[Path, ...]]:
+    """The first channel for an act that the policy opens to this sender and receiver, the table's where none is; and
+    the further fields that it needs."""
+    first = kind = ACTS[act]["kick"].kind
+    exact = CHANNEL_EXACT.get(act, ())
     if status and act == "inform":
         first = STATUS_CHANNEL
-    ends = [(name, fields.get((name,), ABSENT)) for name in ("sender", "receiver")]
-    sender, receiver = (names.default("kick", "", name) if end is ABSENT else end for name, end in ends)
-    exact = CHANNEL_EXACT.get(act, ())
-    if status and act == "error":
+    elif status and act == "error":
         exact = (STATUS_CHANNEL, *exact)
-    for channel in (first, *exact, *(f"{family}/{word}" for family in CHANNEL_NEAREST)):
-        row = _row(channel)
-        known = isinstance(sender, str) and isinstance(receiver, str)
-        if row is not None and known and allows(row.senders, sender) and allows(row.receivers, receiver):
-            return channel
-    return first
+    for channel in (first, *exact, *(f"{family}/{_OWN[kind]}" for family in CHANNEL_NEAREST), first):
+        row = DEFAULT_POLICY.row_for(SIGIL + channel)
+        if row is None or sender is None or receiver is None:
+            continue
+        if allows(row.senders, sender) and allows(row.receivers, receiver):
+            break
+    return channel, (_CORRELATION,) if row is not None and row.correlation else ()
 
 
 def _content(channel: str, facts: dict[str, Any], status: Any) -> str:

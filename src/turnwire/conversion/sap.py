@@ -21,11 +21,7 @@ _ACTS_OF_KINDS = own_acts("sap")
 _PATHS = [parsed(place.path) for places in PLACES["sap"].values() for place in places]
 _FIXED: dict[str, Fields] = {name: {(key,): said for key, said in row.items()} for name, row in FIXED["sap"].items()}
 # The objects whose members are fields of their own: meta, and all in which conversion knows a place.
-_OPENED: dict[Path, set[str]] = {(): {"meta"}, ("meta",): set()}
-for _path in _PATHS:
-    for _depth in range(1, len(_path)):
-        _OPENED.setdefault(_path[:_depth], set())
-        _OPENED[_path[: _depth - 1]].add(_path[_depth - 1])
+_OPENED: frozenset[Path] = frozenset({("meta",), *(path[:depth] for path in _PATHS for depth in range(1, len(path)))})
 
 
 def split(message: Message) -> Fields:

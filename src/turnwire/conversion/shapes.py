@@ -6,9 +6,9 @@ A path is a tuple of names such as ``("slots", "TAG")``; as text, its names are 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from itertools import groupby, repeat
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
@@ -72,19 +72,25 @@ def same(left: Any, right: Any) -> bool:
     return type(left) is type(right) and (left == right) and repr(left) == repr(right)
 
 
-def flat(values: dict[str, Any], opened: Mapping[Path, Collection[str]], above: Path = ()) -> Fields:
-    """Returns the members of an object as fields. opened: path of an object -> those of its members that are objects
-    whose members are fields of their own; any other value, even an empty object, is one field."""
-    into = opened[above]
-    if not any(map(values.__contains__, into)):
-        return dict(zip(zip(*map(repeat, above), values), values.values()))  # noqa: B905 (the names above have no end)
+def flat(values: dict[str, Any], opened: frozenset[Path], above: Path = ()) -> Fields:
+    """Returns the members of an object as fields. opened: the paths of the objects whose members are fields of their
+    own; any other value, even an empty object, is one field."""
+    paths = _paths(above, tuple(values))
+    if opened.isdisjoint(paths):
+        return dict(zip(paths, values.values(), strict=True))
     fields: Fields = {}
-    for name, value in values.items():
-        if name in into and value and isinstance(value, dict):
-            fields |= flat(value, opened, (*above, name))
+    for path, value in zip(paths, values.values(), strict=True):
+        if path in opened and value and isinstance(value, dict):
+            fields |= flat(value, opened, path)
         else:
-            fields[(*above, name)] = value
+            fields[path] = value
     return fields
+
+
+@lru_cache(256)
+def _paths(above: Path, names: tuple[str, ...]) -> list[Path]:
+    """The paths of the members of an object."""
+    return [(*above, name) for name in names]
 
 
 def nested(fields: Fields) -> dict[str, Any]:

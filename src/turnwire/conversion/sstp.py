@@ -10,6 +10,7 @@ from turnwire.sstp.messages import CLASSES, Message
 from turnwire.sstp.spec import SCHEMA_IDS
 
 CARRY: Path = ("header", "turnwire")
+_OPENED: frozenset[Path] = frozenset({("header",), ("payload",)})
 
 _OWN = own_acts("sstp")
 _FIXED: dict[str, Fields] = {
@@ -19,7 +20,7 @@ _FIXED: dict[str, Fields] = {
 
 def split(message: Message) -> Fields:
     """``header.X``, ``payload.X`` and the other keys of the object."""
-    return flat(message.to_dict(), {(): ("header", "payload"), ("header",): (), ("payload",): ()})
+    return flat(message.to_dict(), _OPENED)
 
 
 def join(fields: Fields) -> Message:

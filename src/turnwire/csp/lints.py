@@ -84,12 +84,11 @@ class Linter:
             self.values = block.fields
             if isinstance(block, FileOp):  # content of files is no value
                 self.values = [field for field in block.fields if field[0] != "CONTENT"]
-        self.text = "\n".join([value for _, value in self.values])
+        self.text = "\n".join([value for _, value in self.values]) if doubts else ""  # no fact asks for it
         kinds: tuple[type, type] = type(record), type(block)
         return [
             Issue(rule.reason, record.line, rule.severity, text)
-            for rule in _rules_of(*kinds)
-            if doubts or rule.severity == "warning"
+            for rule in _rules_of(*kinds, doubts)
             for text in rule.find(record, self)
         ]
 
@@ -177,8 +176,9 @@ def _rule(reason: Reason, *kinds: type, severity: str = "info") -> Callable[[Fin
 
 
 @cache
-def _rules_of(record: type, block: type) -> tuple[Rule, ...]:
-    return tuple(rule for rule in _RULES if issubclass(record, rule.kinds) or issubclass(block, rule.kinds))
+def _rules_of(record: type, block: type, doubts: bool) -> tuple[Rule, ...]:
+    rules = [rule for rule in _RULES if issubclass(record, rule.kinds) or issubclass(block, rule.kinds)]
+    return tuple(rule for rule in rules if doubts or rule.severity == "warning")
 
 
 @_rule(Reason.RESTATE, Preamble)

@@ -147,7 +147,7 @@ class SapChecklist(checklists.RecordChecklist):
                 yield "errors", "a Nack must have a reason (section 4.3)", False
         if not isinstance(message, Result):
             return
-        fields, task = message.fields, message.task_id
+        fields, task = message._fields, message.task_id
         evidence, ended = fields["constitutionalEvidence"], fields["status"] in TERMINAL
         self.applied |= _OF_ENDS if ended else _OF_RESULTS
         if fields["status"] in ("FAILED", "ESCALATED", "PARTIAL") or "error" in fields:
@@ -186,7 +186,7 @@ class SapChecklist(checklists.RecordChecklist):
             self.applied.add("correlation")
         if name is None or (known := self._tasks.get(name)) is None:
             return
-        correlation = message.fields.get("correlationId")
+        correlation = message._fields.get("correlationId")
         if correlation is None or correlation.lower() != known.task.correlation_id.lower():
             text = f"{message.kind} of {known.task.task_id} has another correlationId than its task"
             yield "correlation", text, False
@@ -197,13 +197,13 @@ class SapChecklist(checklists.RecordChecklist):
             known.refused = known.refused or isinstance(message, Nack)
 
     def _outcome(self, known: _Known, result: Result) -> Iterator[Finding]:
-        task, fields = known.task, result.fields
+        task, fields = known.task, result._fields
         self.applied.add("cache")
-        for text in _cache_faults(task.fields, fields):
+        for text in _cache_faults(task._fields, fields):
             yield "cache", text, False
         if known.refused:
             yield "status", f"task {result.task_id} was rejected by a Nack", False
-        if "output" in fields and "schema" in task.fields.get("outputContract", ()):
+        if "output" in fields and "schema" in task._fields.get("outputContract", ()):
             self.applied.add("output")
             for issue in output_issues(fields["output"], task):
                 yield "output", f"{issue.where}: {issue.text}", issue.severity == "info"
@@ -278,7 +278,7 @@ class SapChecklist(checklists.RecordChecklist):
 
 
 def _deadline(task: Task) -> datetime | None:
-    stamp = task.fields["telemetry"].get("deadline") if "telemetry" in task.fields else None
+    stamp = task._fields["telemetry"].get("deadline") if "telemetry" in task._fields else None
     found = read_time(stamp) if stamp is not None else None
     return None if found is None else found[0]
 
@@ -288,8 +288,8 @@ def _is_doubtful(issue: Issue, message: Message) -> bool:
     a context without pressureLevel that says its pressure by principle, as the Task that section 4.1 prints."""
     where = str(issue.where)
     if where == _LEVEL and issue.reason is Reason.MISSING_FIELD:
-        return bool(message.fields["constitutionalContext"].get("pressure"))
-    return issue.severity == "info" and not (issue.reason in _CERTAIN and is_certain(message.fields, where))
+        return bool(message._fields["constitutionalContext"].get("pressure"))
+    return issue.severity == "info" and not (issue.reason in _CERTAIN and is_certain(message._fields, where))
 
 
 _OF_ALL = frozenset(("forms", "required", "version", "values"))

@@ -15,7 +15,7 @@ from turnwire.sap.times import same_id, uuid_key
 
 def content_of(message: JsonObject) -> bytes:
     """Bytes that are equal for equal messages, whatever the order of their keys and the case of their ids."""
-    fields = message.fields
+    fields = message._fields
     ids = {name: fields[name].lower() for name in _IDS if isinstance(fields.get(name), str)}
     return form_of({**fields, **ids})
 

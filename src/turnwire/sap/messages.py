@@ -29,6 +29,7 @@ from turnwire.sap.spec import (
     Status,
     Table,
 )
+from turnwire.sap.times import read_time
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -250,6 +251,8 @@ class JsonField(Generic[T]):
         if record is None:
             return self
         value: Any = fields_of(record).get(self.name)
+        if type(value) is str and self.shape is None:
+            return value  # type: ignore[return-value]
         if isinstance(value, (dict, list)):
             forget_text(record)
         if value is not None and self.shape is not None:
@@ -467,8 +470,6 @@ class Message(JsonObject, contract.Message):
     @property
     def time(self) -> datetime | None:
         """The moment of ``issuedAt`` or ``reportedAt``."""
-        from turnwire.sap.times import read_time
-
         fields = fields_of(self)
         text = fields.get("issuedAt", fields.get("reportedAt"))
         found = read_time(text) if isinstance(text, str) else None

@@ -117,12 +117,11 @@ class SstpChecklist(checklists.RecordChecklist):
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Checks one message."""
         expect(message, Message, "expected an SSTP message or its text")
-        how = self._wrapped.get((line, offset))
-        if how is not None:
+        if self._wrapped and (how := self._wrapped.get((line, offset))) is not None:
             self.fault("raw", line, f"the message is inside {how}", offset)
         if message.session_id in self._given_up:
             self.fault("session", line, f"the session {message.session_id} is no longer tracked", offset)
-        for issue in check(message) if message._source is None else ():
+        for issue in self._issues or (check(message) if message._source is None and self._issues is None else ()):
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, offset)
         session = self._session(message)

@@ -234,14 +234,27 @@ class Session:
             broken = next((issue for issue in check(message) if issue.severity == "error"), None)
             if broken is not None:
                 return _SessionFindings([broken], False)
-        actor: str = message.actor_id
+        header, addressee = message._fields["header"], message.addressee
+        actor, clock, session_id = header["actor_id"], header["logical_clock"], header.get("session_id")
         forger = None if identity is None or self._is(identity, actor) else identity
-        issues = list(self._names(message, actor, forger))
+        issues = []
+        if session_id is not None and self.session_id not in (None, session_id):
+            text = f"the session is {self.session_id!r}, and this message says {session_id!r}"
+            issues.append(_finding(Reason.SESSION_MISMATCH, "/header/session_id", text))
         if forger is not None:
-            return _SessionFindings(issues, True, addressee=message.addressee, forged=True)
+            text = f"{forger!r} speaks in the name of {actor!r}"
+            issues.append(_finding(Reason.IDENTITY_MISMATCH, "/header/actor_id", text))
+        if actor not in self._actors:
+            text = f"{actor!r} is not in the roster"
+            issues += self._name_issues(actor, "/header/actor_id", Reason.UNKNOWN_ACTOR, text)
+        if addressee is not None and folded(addressee) not in self._names_of:
+            text = f"the roster has no actor {addressee!r}"
+            issues += self._name_issues(addressee, _addressee_place(message), Reason.UNKNOWN_ADDRESSEE, text)
+        if forger is not None:
+            return _SessionFindings(issues, True, addressee=addressee, forged=True)
         speaker, text = folded(actor), _main_text(message)
         said = words(text)
-        issues += self._clock(message.logical_clock, (self._of(message.session_id), actor))
+        issues += self._clock(clock, (self._of(session_id), actor))
         # One more proof of a task that was delegated to them may come when others are to speak.
         proves = message.KIND in PROOFS and speaker in self._proving and self.turn.who == OTHERS
         allowed = proves or self.turn.admits(actor)
@@ -250,26 +263,11 @@ class Session:
             told = f"only {self.turn.actor!r} may speak now, not {actor!r}" if self.turn.who == ADDRESSEE else waits
             issues.append(_finding(Reason.OUT_OF_TURN, "/header/actor_id", told))
         issues += self._contribution(message.KIND, speaker, text, said, doubts)
-        return _SessionFindings(issues, True, speaker, message.addressee, said, False, allowed)
+        return _SessionFindings(issues, True, speaker, addressee, said, False, allowed)
 
     def _is(self, identity: str, actor: str) -> bool:
         known = self._identities.get(folded(actor))
         return identity in known if known is not None else folded(identity) == folded(actor)
-
-    def _names(self, message: Message, actor: str, forger: str | None) -> Iterator[Issue]:
-        session_id, addressee = message.session_id, message.addressee
-        if session_id is not None and self.session_id not in (None, session_id):
-            text = f"the session is {self.session_id!r}, and this message says {session_id!r}"
-            yield _finding(Reason.SESSION_MISMATCH, "/header/session_id", text)
-        if forger is not None:
-            text = f"{forger!r} speaks in the name of {actor!r}"
-            yield _finding(Reason.IDENTITY_MISMATCH, "/header/actor_id", text)
-        if actor not in self._actors:
-            text = f"{actor!r} is not in the roster"
-            yield from self._name_issues(actor, "/header/actor_id", Reason.UNKNOWN_ACTOR, text)
-        if addressee is not None and folded(addressee) not in self._names_of:
-            text = f"the roster has no actor {addressee!r}"
-            yield from self._name_issues(addressee, _addressee_place(message), Reason.UNKNOWN_ADDRESSEE, text)
 
     def _name_issues(self, name: str, where: str, reason: Reason, text: str) -> Iterator[Issue]:
         """Of a name that no actor has: another one that it could be taken for, or that it is not in the roster."""
@@ -280,35 +278,37 @@ class Session:
         elif self._closed:
             yield _finding(reason, where, text)
 
-    def _clock(self, clock: int, key: tuple[str | None, str]) -> Iterator[Issue]:
+    def _clock(self, clock: int, key: tuple[str | None, str]) -> Iterable[Issue]:
         actor, used = key[1], self._clocks.get(key, _UNUSED)
-        reason, text = None, ""
-        if clock in used:
-            reason, text = Reason.CLOCK_REPEAT, f"{actor!r} has used clock {clock} before"
-        elif (*key, clock) in self._forged:
+        last = used.last
+        if (*key, clock) in self._forged and clock not in used:
             reason = Reason.CLOCK_REPEAT
             text = f"clock {clock} of {actor!r} was used before, by another agent in that name"
-        elif clock <= used.last:
-            reason, text = Reason.CLOCK_BACK, f"{actor!r} goes back to clock {clock} after {used.last}"
-        elif clock > used.last + 1:
-            text = f"{actor!r} jumps from clock {used.last} to {clock}; {used.last + 1} is next"
-            reason = Reason.CLOCK_GAP
-        if reason is not None:
-            yield _finding(reason, "/header/logical_clock", text)
+        elif clock == last + 1:
+            return ()
+        elif clock in used:
+            reason, text = Reason.CLOCK_REPEAT, f"{actor!r} has used clock {clock} before"
+        elif clock <= last:
+            reason, text = Reason.CLOCK_BACK, f"{actor!r} goes back to clock {clock} after {last}"
+        else:
+            reason, text = Reason.CLOCK_GAP, f"{actor!r} jumps from clock {last} to {clock}; {last + 1} is next"
+        return (_finding(reason, "/header/logical_clock", text),)
 
-    def _contribution(self, kind: Kind, speaker: str, text: str, said: str, doubts: bool) -> Iterator[Issue]:
+    def _contribution(self, kind: Kind, speaker: str, text: str, said: str, doubts: bool) -> Iterable[Issue]:
         forms = self._acknowledgements
-        where = f"/payload/{MAIN_TEXT[kind]}"
         asked = self._open[Kind.QUERY].get(speaker) if kind is Kind.KNOWLEDGE else None
         question = None if asked is None else _main_text(asked[-1].message)
         last = self._last
         echo = last is not None and last[1] == said and said.count(" ") >= 2 and folded(last[0]) != speaker
         if is_acknowledgement(said, forms, question):
-            yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement adds nothing")
+            reason, told = Reason.ACKNOWLEDGEMENT, "an acknowledgement adds nothing"
         elif (doubts or echo) and is_doubtful(text, forms, question, said):
-            yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
+            reason, told = Reason.DOUBTFUL_ACKNOWLEDGEMENT, "this may be no more than an acknowledgement"
         elif last is not None and echo:
-            yield _finding(Reason.ECHO, where, f"this repeats what {last[0]!r} has just said")
+            reason, told = Reason.ECHO, f"this repeats what {last[0]!r} has just said"
+        else:
+            return ()
+        return (_finding(reason, f"/payload/{MAIN_TEXT[kind]}", told),)
 
     # --- what a message changes
 
