@@ -256,9 +256,12 @@ class AtomicFile:
 
     def write(self, data: Any) -> int:
         """Writes all of it. Raises OSError with the name of the file."""
-        with _named(self.name):
+        try:
             count: int = self.file.write(data)
-            return count
+        except OSError:
+            with _named(self.name):  # entering that block for each write would cost more than a short one does
+                raise
+        return count
 
     def flush(self) -> None:
         """Hands on what is still held back. Raises as :meth:`write` does."""

@@ -121,7 +121,8 @@ class Converter:
 
     def be_terse(self) -> None:
         """Names only one dropped field of each message from now on: naming all takes longer."""
-        self._options = self._options._replace(terse=True)
+        if not self._options.terse:
+            self._options = self._options._replace(terse=True)
 
     @property
     def context(self) -> Context:
