@@ -203,6 +203,8 @@ def test_messages_of_a_session_are_in_order(scan_core: str) -> None:
     said, found = lines(CLAUDE, "openai")
     assert [one["role"] for one in said] == ["user", "assistant", "tool"] * 9
     assert [one.dropped for one in found if one.text is None] == [("summary",)]
+    result = {"type": "result", "subtype": "success", "session_id": "s", "total_cost_usd": 5.0}
+    assert [one.dropped for one in lines(samples.text([result]), "anthropic")[1]] == [("cost", "turn")]
     said, _ = lines(CLAUDE, "anthropic")
     assert [one["content"][0]["type"] for one in said] == ["text", "thinking", "tool_result"] * 9
     assert sum("is_error" in one["content"][0] for one in said) == 1

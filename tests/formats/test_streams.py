@@ -168,12 +168,27 @@ def test_the_chunks_of_langchain_are_one_message(scan_core: str) -> None:
     assert found == [{"role": "assistant", "content": "Hello\nyou"}]
 
 
+@pytest.mark.parametrize("stream", [anthropic, openai])
+def test_a_stream_that_is_written_again_is_told_once(stream: Any, scan_core: str) -> None:
+    """Directly behind itself and behind another one, also where its pieces have no id; its calls and tokens, too."""
+    for seed in range(rounds(6)):
+        said, made = responses(Random(seed)), Random(seed)
+        streams = [[*stream(one, made)] for one in said]
+        order = [*range(len(said)), *(made.randrange(len(said)) for _ in range(3))]
+        once, again = (samples.text(one for at in of for one in streams[at]) for of in (range(len(said)), order))
+        for to in ("jsonl", "anthropic", "openai"):
+            assert lines(again, to)[0] == lines(once, to)[0], (seed, to)
+        names = ("responses", "input_tokens", "output_tokens")
+        assert [usage(again).total[name] for name in names] == [usage(once).total[name] for name in names]
+
+
 def test_turns_stand_in_the_order_of_their_first_records(scan_core: str) -> None:
     """Also beside streams that go on; an id that comes again behind the end of its stream is that of another one."""
     said = responses(Random(3))[0]
     [first, *others] = openai({**said, "blocks": ["a"]}, Random(3))
     request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "q"}]}
-    for data in ([request, first, request, *others], [request, first, *others, request, first, *others]):
+    new = [{**one, "created": 1772000009} for one in (first, *others)]
+    for data in ([request, first, request, *others], [request, first, *others, request, *new]):
         found, _ = lines(samples.text(data), "openai")
         expected = ["user", "assistant", "user", "assistant"][: 3 if data[2] == request else 4]
         assert [one["role"] for one in found] == expected

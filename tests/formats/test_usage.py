@@ -25,6 +25,7 @@ from tests.formats import samples
 from turnwire import UnknownName
 from turnwire.formats.prices import PRICES as PACKAGED, price_of
 from turnwire.log import stats
+from turnwire.read.exporting import export
 from turnwire.read.turns import turns
 from turnwire.read.usage import BY, MODES, Usage, known_folders, usage
 from turnwire.report import report
@@ -379,12 +380,15 @@ def test_the_tokens_of_an_agent_count_once_in_its_trace(session: dict[str, str])
     spans = [span(1, "invoke_agent", 10, **session), span(2, "chat", 6), span(3, "chat", 4)]
     total = usage(samples.text(spans)).total
     assert (total["responses"], total["input_tokens"]) == (2, 10)
-    of = "gen_ai.conversation.id"  # an agent of two sessions, of which one has a trace of its own, too
-    spans = [span(1, "invoke_agent", 12), *(span(at, "chat", 3, **{of: f"c{at % 2}"}) for at in (2, 3))]
-    spans += [{**span(4, "chat", 5, **{of: "c1"}), "traceId": "bb"}, {**span(5, "invoke_agent", 2), "traceId": "cc"}]
+    of = "gen_ai.conversation.id"  # an agent of two sessions, of which one has further traces, with and without one
+    spans = [span(1, "invoke_agent", 12), *(span(at, "chat", at, **{of: f"c{at % 2}"}) for at in (2, 3))]
+    spans += [{**span(4, "chat", 5, **{of: "c1"}), "traceId": "bb"}]
+    spans += [{**span(at, "invoke_agent", at, **{of: "c1"}), "traceId": "cc"} for at in (7, 8)]
     for order in permutations(spans):
         rows = usage(samples.text(order), "session").rows
-        assert {row["session"]: row["input_tokens"] for row in rows} == {"c0": 3, "c1": 9, "cc": 2}
+        assert {row["session"]: row["input_tokens"] for row in rows} == {"c0": 2, "c1": 12 - 2 + 5 + 8}
+        exported = (json.loads(one.text or "{}") for one in export(samples.text(order), "jsonl"))
+        assert sum(turn.get("input_tokens", 0) for turn in exported) == 12 + 5 + 8
 
 
 def test_providers_differ_in_whether_cached_tokens_are_input_and_reasoning_is_output() -> None:

@@ -89,7 +89,8 @@ def _as_openai(found: Iterable[Turn]) -> Iterator[Exported]:
 def _written(turn: Turn, lines: list[dict[str, Any]], lost: Iterable[str]) -> Iterator[Exported]:
     """The lines of a turn; a turn without one is told as dropped."""
     if not lines:
-        yield Exported(None, *turn.place(), tuple(sorted((turn.columns["kind"], *turn.tokens))))
+        cost = ("cost",) * (turn.columns["cost"] is not None)
+        yield Exported(None, *turn.place(), tuple(sorted((turn.columns["kind"], *turn.tokens, *cost))))
     for number, line in enumerate(lines):
         yield Exported(write(line), *turn.place(), () if number else tuple(sorted(set(lost))))
 

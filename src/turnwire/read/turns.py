@@ -18,7 +18,7 @@ from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_o
 from turnwire.formats.table import COLUMNS as EVERY, Compiled
 from turnwire.json.text import write as _write
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.usage import MOST_COST, TOKENS as COUNTED, of_traces, paid_counts
+from turnwire.read.usage import MOST_COST, TOKENS as COUNTED, paid_counts
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -465,12 +465,21 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
     streams: dict[tuple[Any, ...], list[Turn]] = {}  # those of them that are responses in pieces with ids
     ended: set[tuple[Any, ...]] = set()  # streams that ended before another turn: only their tokens may follow
     open_key: tuple[Any, ...] = ()
+    written_again: tuple[Any, ...] = ()  # a stream of which the first piece came again behind its end
     for turn in found:
         table = _tables(turn.columns["wire"])[0]
         # In a damaged line of a session a message of the API may be found: its key is the first id alone.
         key = (table.provider or table.name, *(turn.columns[name] for name in table.copy_of))
         known = turn.record is not None and key[1:2] not in ((), (None,), ("",))  # an empty id is none
-        if known and key != open_key and table.is_piece(turn.record):
+        piece = turn.record is not None and table.is_piece(turn.record)
+        begun = streams.get(key) if known and piece else None
+        if begun and begun[0].columns["stop_reason"] and turn.record == begun[0].record:
+            written_again = key
+        elif not piece or (known and key != written_again):
+            written_again = ()
+        if written_again:
+            continue
+        if known and key != open_key and piece:
             if key in ended and not turn.tokens:
                 ended.remove(key)
                 streams.pop(key, None)
@@ -507,36 +516,34 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
 
 
 class _Repeated:
-    """The tokens of records of whole sessions, and of the responses of these, as ``turnwire.read.usage`` counts them;
-    of the first ``MOST`` sessions."""
+    """The tokens of records that repeat those of responses, by trace, or by session without one, as
+    ``turnwire.read.usage`` counts them; of the first ``MOST``."""
 
     def __init__(self) -> None:
         self._said: dict[tuple[Any, ...], Counter[str]] = {}
         self._again: list[tuple[tuple[Any, ...], Turn]] = []
 
     def add(self, turn: Turn) -> None:
-        session = tuple(turn.columns[name] for name in ("wire", "conversation", "origin"))
-        if (turn.tokens or turn.repeated) and (len(self._said) < MOST or session in self._said):
-            self._said.setdefault(session, Counter()).update(turn.tokens)
+        of = "origin" if turn.columns["origin"] is not None else "conversation"
+        key = turn.columns["wire"], of, turn.columns[of]
+        if (turn.tokens or turn.repeated) and (len(self._said) < MOST or key in self._said):
+            self._said.setdefault(key, Counter()).update(turn.tokens)
             if turn.repeated and len(self._again) < MOST:
                 alone = _within(turn.columns, Said({}, "assistant", []))
                 alone.columns["kind"], alone.tokens = turn.columns["kind"], turn.repeated
-                self._again.append((session, alone))
+                self._again.append((key, alone))
 
     def left(self) -> Iterator[Turn]:
-        """The tokens that no response has: of those of a session the most of each."""
-        numbers = dict(zip(self._said, of_traces([*self._said]), strict=True))
-        said, most = dict[int, Counter[str]](), dict[int, Turn]()
-        for session, tokens in self._said.items():
-            said.setdefault(numbers[session], Counter()).update(tokens)
-        for session, turn in self._again:
-            if said[numbers[session]]:
-                first = most.setdefault(numbers[session], turn)
+        """The tokens that no response has: the most of each in a trace, and all in a session without responses."""
+        most = dict[tuple[Any, ...], Turn]()
+        for key, turn in self._again:
+            if self._said[key] or key[1] == "origin":
+                first = most.setdefault(key, turn)
                 first.tokens = dict(Counter(first.tokens) | Counter(turn.tokens))
             else:
                 yield turn
-        for number, turn in most.items():
-            turn.tokens = dict(Counter(turn.tokens) - said[number])
+        for key, turn in most.items():
+            turn.tokens = dict(Counter(turn.tokens) - self._said[key])
             if turn.tokens:
                 yield turn
 

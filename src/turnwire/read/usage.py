@@ -445,50 +445,37 @@ class UsageSum:
 
 
 def _without_repeats(kept: list[NDArray[Any]], places: NDArray[np.int64]) -> list[NDArray[Any]]:
-    """The responses without what repeats the tokens of others in its session; the tokens of the largest of these beyond
-    the sum of the others are added to the largest response."""
+    """The responses without what repeats the tokens of others in its trace, or in its session if it has none: what the
+    most of these are beyond the sum of the others is added to the largest response. In a trace without responses that
+    is the largest of them, since it encloses the rest; in a session they all count."""
     again = np.concatenate([rows[rows["rank"] == 3] for rows in kept])
     if not len(again):
         return kept
-    told = places[:, [_PLACE.index(name) for name in ("wire", "conversation", "origin")]].tolist()
-    sessions = np.unique(of_traces(told), return_inverse=True)[1]
-    best, beyond = np.full(len(sessions), -1.0), {name: np.zeros(len(sessions)) for name in _COUNTS}
+    wire, session, trace = (places[:, _PLACE.index(name)] for name in ("wire", "conversation", "origin"))
+    groups = np.unique(mixed(wire, np.where(trace, trace, ~session)), return_inverse=True)[1]
+    (best, most), beyond = np.full((2, len(groups)), -1.0), {name: np.zeros(len(groups)) for name in _COUNTS}
+    np.maximum.at(most, groups[again["place"]], _score(again))
     for name, more in beyond.items():
-        np.maximum.at(more, sessions[again["place"]], again[name])
+        np.maximum.at(more, groups[again["place"]], again[name])
     for rows in kept:
         said = rows[rows["rank"] < 3]
-        np.maximum.at(best, sessions[said["place"]], _score(said))
+        np.maximum.at(best, groups[said["place"]], _score(said))
         for name, more in beyond.items():
-            np.subtract.at(more, sessions[said["place"]], said[name].astype(float))
-    found = []
-    for rows in kept:
-        rows = rows[(rows["rank"] < 3) | (best[sessions[rows["place"]]] < 0)]
-        session = sessions[rows["place"]]
-        largest = np.flatnonzero(_score(rows) == best[session])
-        largest = largest[np.unique(session[largest], return_index=True)[1]]
+            np.subtract.at(more, groups[said["place"]], said[name].astype(float))
+    found, largest = [], np.where(best < 0, most, best)
+    for rows in map(np.copy, kept):
+        of, responses, traced = groups[rows["place"]], rows["rank"] < 3, trace[rows["place"]] != 0
+        alone = ~responses & (best[of] < 0)
+        heirs = np.flatnonzero((responses | (alone & traced)) & (_score(rows) == largest[of]))
+        heirs = heirs[np.unique(of[heirs], return_index=True)[1]]
+        largest[of[heirs]] = np.inf
         for name, more in beyond.items():
-            rows[name][largest] += np.clip(more[session[largest]], 0, 1 << 62).astype(rows.dtype[name])
-            more[session[largest]] = 0
-        found.append(rows)
+            added = np.clip(more[of[heirs]], 0, 1 << 62).astype(rows.dtype[name])
+            rows[name][heirs] = np.where(alone[heirs], 0, rows[name][heirs]) + added
+        counted = responses | (alone & ~traced)
+        counted[heirs] = True
+        found.append(rows[counted])
     return found
-
-
-def of_traces(told: list[Any]) -> list[int]:
-    """The sessions of (wire, session, trace), as the places of some of each. Spans without a session have their trace
-    as one, and may be of any that others of it name: these count as one."""
-    above = [*range(len(told))]
-
-    def top(one: int) -> int:
-        while above[one] != one:
-            above[one] = one = above[above[one]]
-        return one
-
-    first: dict[Any, int] = {}
-    for number, (wire, session, _) in enumerate(told):
-        above[number] = first.setdefault((wire, session), number)
-    for number, (wire, _, trace) in enumerate(told):
-        above[top(number)] = top(first.get((wire, trace), number) if trace else number)
-    return [*map(top, above)]
 
 
 def _sums(groups: Sequence[NDArray[np.int64]], *added: Any) -> Iterator[tuple[list[int], list[Any]]]:
