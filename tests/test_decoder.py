@@ -71,6 +71,19 @@ def test_escapes_in_keys_hide_from_a_decoder_what_they_hide_from_a_scan(wire: st
             assert drained(Decoder(wire), in_pieces(data, size)) == expected, (number, size)
 
 
+@pytest.mark.parametrize("wire", [*registry.formats(), "formats"])
+def test_damage_and_records_that_the_lines_around_them_tell(wire: str) -> None:
+    chance = random.Random(7)
+    names = registry.formats() if wire == "formats" else [wire]
+    lines = samples.text(one["input"] for name in names for one in samples.vectors(name) if "columns" in one)
+    for number in range(rounds(8)):
+        cut = (line[: chance.choice((3, 9, 40, 9999, 9999))] for line in chance.choices(lines.splitlines(), k=20))
+        data = b"\n".join([*cut, b'{"level":"in', b"\0\0\0"])
+        expected = scanned(data, wire)
+        for size in (1 + 12 * (number > 2), 100, len(data)):
+            assert drained(Decoder(wire), in_pieces(data, size)) == expected, (number, size)
+
+
 _ESCAPABLE = re.compile(rb'(?<=")[A-Za-z_]+(?="\s*:)')
 
 

@@ -25,19 +25,18 @@ class Decoder(Generic[M]):
     """Reads messages from bytes that arrive in pieces of any size.
 
     Messages may be anywhere in other text, as in a log: the decoder returns the records that :func:`turnwire.scan`
-    finds in all that is fed, and raises its rejects, however the input is cut; but of a format it does not know the
-    damage that only earlier records tell. A message is complete with its last byte. :meth:`feed` raises DecodeError for
-    a damaged one when its line ends, or the text that it is part of. Nothing is lost: the whole piece is consumed, and
-    the next call, such as ``feed(b"")``, returns the messages before and after the damaged one. The error's ``pending``
-    counts the messages that wait before it; ``offset`` and ``line`` count from the first byte ever fed. Concurrent
-    calls wait for one another.
+    finds in all that is fed, and raises its rejects, however the input is cut. A message is complete with its last
+    byte. :meth:`feed` raises DecodeError for a damaged one when its line ends, or the text that it is part of. Nothing
+    is lost: the whole piece is consumed, and the next call, such as ``feed(b"")``, returns the messages before and
+    after the damaged one. The error's ``pending`` counts the messages that wait before it; ``offset`` and ``line``
+    count from the first byte ever fed. Concurrent calls wait for one another.
 
     Args:
-        wire: the wire whose messages to return; None for all. A CSP/1 message ends before a line that cannot belong to
-            it, so it waits for that line. Messages wait for the end of their line if they follow damage, or if the line
-            has a CRI prefix, strings and arrays, or an object that is not a message; if CRI split the line, they wait
-            for its last part. If many lines of a waiting message could have ended it (fences in a heredoc), the decoder
-            may find its end later, by at most a sixteenth of its size.
+        wire: the wire whose messages to return; None for all wires, "formats" for all formats. A CSP/1 message ends
+            before a line that cannot belong to it, so it waits for that line. Messages wait for the end of their line
+            if they follow damage, or if the line has a CRI prefix, strings and arrays, or an object that is not a
+            message; if CRI split the line, they wait for its last part. If many lines of a waiting message could have
+            ended it (fences in a heredoc), the decoder may find its end later, by at most a sixteenth of its size.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` the bytes kept between two calls.
     """
 

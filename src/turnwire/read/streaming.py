@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import registry
-from turnwire.contract import Limits
+from turnwire.contract import FORMATS, Limits
 from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.fences import BEGINNING
 from turnwire.log._search_py import MOST_HELD
 from turnwire.log.engine import all_wires
 from turnwire.log.engine.all_wires import BlockResult, Engine, finder
 from turnwire.log.engine.columns import bulk_scanner
+from turnwire.log.engine.inheritance import FIRST, Inheritance, note_head
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output import rejects as quarantine
@@ -74,6 +75,10 @@ def _may_go_on(begun: bytes) -> bool:
     """True if what a line that begins so holds is not known before its end (it may be a list of texts), or may go on in
     another line (it is one of CRI)."""
     return begun.lstrip(b" \t").startswith((b"[", b'"')) or CRI.match(begun) is not None
+
+
+def _refused(text: bytes) -> Any:
+    raise DecodeError(Reason.UNKNOWN_KIND, "only a search can tell")
 
 
 def _detected(decode: Any, detect: Any, text: bytes) -> Any:
@@ -142,21 +147,29 @@ class BlockStream:
         expect_one_of(unknown, "unknown", ("error", "keep"))
         if limits.message < 1 or limits.feed_buffer < 1:
             raise ValueError("limits.message and limits.feed_buffer must be positive")
-        every, keep = finder(wire if all_wires.of_formats(wire) else None), unknown == "keep"
+        formats, keep = all_wires.of_formats(wire), unknown == "keep"
+        every = finder(wire if formats else None)
         self._wire = wire
         self._code = None if wire is None else finder(wire).code
         self._keep = keep
         self._scanner, self._line_wires, self._csp_code = every.scanner, every.lines, every.csp
         self._limits = limits
         pools = Pool(), Pool()
-        self._engine = Engine(every, (), None, first_error=False, keep=keep, limit=limits.message, pools=pools)
-        code, decode = self._code, registry.decode
-        if wire is not None and registry.own_decode(wire) is None:
+        given = Inheritance(every, set(), False) if formats else None
+        options: Any = {"first_error": False, "keep": keep, "limit": limits.message, "pools": pools}
+        self._engine = Engine(every, (), None, **options, inheritance=given)
+        code = self._code
+        decode: Any = registry.decode
+        if wire == FORMATS:  # what a record is, others before it may tell
+            code, decode = -1, _refused
+        elif wire is not None and registry.own_decode(wire) is None:
             code, decode = -1, partial(bulk_scanner(wire).decode, unknown=unknown)
         elif code is not None:
             decode = self._decoder(code)
-        if wire is not None:
+        if wire not in (None, FORMATS):
             decode = partial(_detected, decode, registry.wire(wire).detect)
+        if formats and wire != FORMATS:
+            decode = partial(self._noted, decode)
         limit = min(limits.message, limits.feed_buffer)
         self.lock = RLock()
         self.front = all_wires._core.Beginning(every, self._decoder, decode, code, limit, limits.feed_buffer, self.lock)
@@ -168,6 +181,13 @@ class BlockStream:
         self._state = SearchState()
         self._final = False
         self._begin()
+
+    def _noted(self, decode: Any, text: bytes) -> Any:
+        """The message that a line is, by whose head damage is known, too."""
+        message = decode(text)
+        if self.front.offset < FIRST:
+            note_head(self._state.inherited.setdefault(FORMATS, {}), text, str(self._wire))
+        return message
 
     def _begin(self) -> None:
         """Forgets what was noted of the bytes that wait."""
@@ -313,8 +333,10 @@ class BlockStream:
 
     def _search(self, size: int, final: bool, state: SearchState) -> BlockResult:
         """Searches the first ``size`` bytes that wait; changes nothing but ``state``."""
-        data = self._joined()[:size]
-        return self._engine.scan(InputBlock(data, size, self.front.offset, final), final, self.front.line, state)
+        block, before = InputBlock(self._joined()[:size], size, self.front.offset, final), state.copy()
+        before.inherited = {name: dict(of) for name, of in state.inherited.items()}
+        found = self._engine.scan(block, final, self.front.line, state)
+        return self._engine.inherited(found, before, self.front.line, final, None)
 
     def _read(self, size: int, final: bool) -> bool:
         """Reads the first ``size`` bytes and drops those that are decided. True if all of them are."""

@@ -106,11 +106,19 @@ class Inheritance:
 
 _MOST_THREADS = 1 << 14
 """Conversations of which the running totals are known; of more those are forgotten that were told first."""
-_HEAD, _MOST_HEADS, _FIRST = 8, 16, 1 << 20
+_HEAD, _MOST_HEADS, FIRST = 8, 16, 1 << 20
 """Bytes of the head of a line, which its first colon ends; how many different ones of an input are known, and the bytes
 of it in which they are."""
 _HEAD_OF_LINE = re.compile(r'\{ ?"[^\n:]*:?')
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_HEAD + 1)], np.uint64)
+
+
+def note_head(told: dict[str, str], line: bytes, wire: str) -> str:
+    """Adds the head of a line with a record to those of an input. Returns it, "" for none or if they are too many."""
+    found = _HEAD_OF_LINE.match(line[:_HEAD].decode("latin-1")) if len(told) < _MOST_HEADS else None
+    if found is not None:
+        told.setdefault(found[0], wire)
+    return "" if found is None else found[0]
 
 
 def _number(head: str) -> int:
@@ -141,7 +149,7 @@ class Damage:
         known. Adds those of the block to its state."""
         told, codes = dict(self._found.state.inherited.get(FORMATS, {})), registry.codes()
         known = {_number(head): (len(head), codes.index(wire), -1) for head, wire in told.items()}
-        first = self._records[: np.searchsorted(self._records, _FIRST - self._base)]
+        first = self._records[: np.searchsorted(self._records, FIRST - self._base)]
         if not len(first) or len(known) >= _MOST_HEADS:
             return known
         begun = self._begun(first)
@@ -152,11 +160,10 @@ class Damage:
         for head, (size, *_) in known.items():
             new &= begun & _MASKS[size] != head
         while len(told) < _MOST_HEADS and new[row := int(new.argmax())]:
-            head, *_ = _HEAD_OF_LINE.findall(int(begun[row]).to_bytes(_HEAD, "little").decode("latin-1"))
             code = int(self._found.arrays["wire"][row])
-            told[head] = codes[code]
-            known[_number(head)] = len(head), code, row
-            new &= begun & _MASKS[len(head)] != _number(head)
+            said = note_head(told, int(begun[row]).to_bytes(_HEAD, "little"), codes[code])
+            known[_number(said)] = len(said), code, row
+            new &= begun & _MASKS[len(said)] != _number(said)
             self._found.state.inherited[FORMATS] = told
         return known
 
