@@ -29,6 +29,7 @@ OLD_ROLLOUT: list[dict[str, Any]] = [
     {"type": "function_call", "id": "fc_1", "name": "shell", "arguments": "{}", "call_id": "c1"},
     {"type": "function_call_output", "call_id": "c1", "output": "ok"},
 ]
+SCHEMAS = ("traceId spanId startTimeUnixNano", "timeUnixNano body", "model input instructions", "custom_id response id")
 ORDINARY = (
     {"name": "pkg", "version": "1.0.0", "dependencies": {"a": "^1"}, "type": "module"},
     {"type": "FeatureCollection", "features": [{"type": "Feature", "id": "1", "geometry": None, "properties": {}}]},
@@ -38,6 +39,8 @@ ORDINARY = (
     {"type": "user", "id": 7, "name": "ada", "message": "hello", "timestamp": "2025-09-01T10:00:00Z"},
     {"type": "message", "channel": "C1", "user": "U1", "text": "hi", "ts": "1756720800.0001"},
     {"type": "summary", "total": 3},
+    {"jsonrpc": "2.0", "id": 3, "result": {"number": "0x1", "transactions": ["a"]}},
+    {"jsonrpc": "2.0", "id": 4, "error": {"code": -32000, "message": "reverted"}},
     *({"type": kind} for kind in ("turn.started", "message_stop")),
     {"record_type": "state"},
     {"record_type": "state", "id": 3, "type": "message_stop", "message": "turn.started"},
@@ -113,7 +116,8 @@ def test_the_items_of_old_rollouts(scan_core: str) -> None:
 
 
 def test_ordinary_json_and_text_hold_no_record(scan_core: str) -> None:
-    data = samples.text(ORDINARY) + (json.dumps(ORDINARY, indent=1) + TEXTS["mail"] + TEXTS["markdown"]).encode()
+    whole = *ORDINARY, [{"properties": {name: {"type": "string"} for name in names.split()}} for names in SCHEMAS]
+    data = samples.text(whole) + (json.dumps(whole, indent=1) + TEXTS["mail"] + TEXTS["markdown"]).encode()
     data += b"\n".join(samples.text([line])[:-3] for line in ORDINARY)
     scan = turnwire.scan(data, wire=FORMATS)
     scan.read()
@@ -283,12 +287,8 @@ def test_all_spans_of_an_export_over_the_limit(limit: int, indent: int | None, s
 def test_a_record_is_a_message_like_any_other() -> None:
     line = samples.text(LINES["claude_code"][4:5])[:-1].decode()
     message: Any = turnwire.decode(line, "claude_code")
-    assert (message.wire, message.kind, message.sender, message.conversation) == (
-        "claude_code",
-        "tool_call",
-        "assistant",
-        "s1",
-    )
+    found = message.wire, message.kind, message.sender, message.conversation
+    assert found == ("claude_code", "tool_call", "assistant", "s1")
     assert turnwire.encode(message) == line
     assert pickle.loads(pickle.dumps(message)) == copy.deepcopy(message) == message
     assert message.replace(sessionId="s2").conversation == "s2" and message.conversation == "s1"
@@ -303,13 +303,8 @@ def test_no_wire_takes_the_name_of_a_format(registering: None) -> None:
 
 def test_damage_of_a_session_line_is_not_of_the_message_in_it(scan_core: str) -> None:
     """Which has the signs of an API; such a message alone is of that."""
-    said = {
-        "id": "m",
-        "type": "message",
-        "role": "assistant",
-        "model": "c",
-        "content": [{"type": "text", "text": "hi"}],
-    }
+    content = [{"type": "text", "text": "hi"}]
+    said = {"id": "m", "type": "message", "role": "assistant", "model": "c", "content": content}
     said |= {"stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
     line = {"parentUuid": None, "sessionId": "s", "type": "assistant", "uuid": "u", "timestamp": "2026-01-10T10:00:00Z"}
     for fields, wire in (

@@ -162,6 +162,8 @@ def test_all_of_them_in_one_log(scan_core: str) -> None:
     scan = turnwire.scan(data, wire=FORMATS)
     assert [(one.wire, one.line) for one in scan.messages()] == [(name, n) for n, (name, *_) in enumerate(OBJECTS, 1)]
     assert (scan.counts.rejects, scan.counts.text_bytes) == (0, len(OBJECTS))
+    extracted = turnwire.extract(data.decode(), [*turnwire.WIRES, *registry.formats()])
+    assert [(one.wire, one.message.to_dict()) for one in extracted] == [(name, made) for name, made, _ in OBJECTS]
 
 
 def test_spans_are_found_in_an_export(scan_core: str) -> None:

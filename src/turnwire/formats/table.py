@@ -263,18 +263,13 @@ def _faults(table: Format) -> Iterator[str]:
         kinds |= {layout.kind, *(one.kind for one in layout.kinds if isinstance(one, Present))}
         kinds |= {kind for one in layout.kinds if isinstance(one, Words) for kind in one.kinds.values()}
         types |= {kind for allowed in layout.needs.values() for kind in allowed if kind != _MISSING}
-    yield from (
-        f"{path!r} is not a path of keys between slashes" for path in paths if path and not _PATH.fullmatch(path)
-    )
+    wrong = (path for path in paths if path and not _PATH.fullmatch(path))
+    yield from (f"{path!r} is not a path of keys between slashes" for path in wrong)
     for what, given, known in (
         ("kind of records", kinds, KINDS),
         ("type of JSON values", types, _ANY),
         ("kind of parts", {part.kind for part in rules}, KINDS_OF_PARTS),
-        (
-            "column",
-            {*table.copy_of, *table.carried, *table.gathered, *table.running},
-            [column.name for column in COLUMNS],
-        ),
+        ("column", {*table.copy_of, *table.carried, *table.gathered, *table.running}, [one.name for one in COLUMNS]),
     ):
         yield from (f"{one!r} is no {what}; there are {', '.join(known)}" for one in sorted(given - {*known}))
 
@@ -316,6 +311,12 @@ class Compiled:
         return tuple((*signs, path) for path in self.layout.one_of) or (signs,)
 
     @cached_property
+    def without(self) -> tuple[str, ...]:
+        """The members that must be absent; of a layout that any values sign also what a schema or mapping of it has."""
+        signs = self.layout.signs
+        return (*self.layout.without, *(f"{path}/type" for path in [*signs][: not any(signs.values())]))
+
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """The keys that every such object has."""
         return tuple(path.rpartition("/")[2] for path in self.layout.signs)
@@ -345,7 +346,7 @@ class Compiled:
         for sign, words in self.layout.signs.items():
             found[sign] = ("string",) if words else ("object",) if sign in self.layout.empty else found.get(sign, _ANY)
         needs = {path: tuple(one.replace(_MISSING, "null") for one in of) for path, of in self.layout.needs.items()}
-        return {**found, **needs, **{path: ("null",) if _is_one(path) else () for path in self.layout.without}}
+        return {**found, **needs, **{path: ("null",) if _is_one(path) else () for path in self.without}}
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
@@ -409,8 +410,10 @@ class Compiled:
         )
         if follows or self.layout.empty or any("/*" in path for path in self.layout.signs):  # damaged bytes show none
             signs = ()
-        elif self.layout.one_of:  # by the longest key of each path, which others hardly have
-            signs += (Sign(tuple(dict.fromkeys(max(path.split("/"), key=len) for path in self.layout.one_of))),)
+        elif self.layout.one_of:  # by a key of each path that others hardly have: the longest that not all paths share
+            paths = [path.split("/") for path in self.layout.one_of]
+            shared = set(paths[0]).intersection(*paths)
+            signs += (Sign(tuple(max(path, key=lambda step: (step not in shared, len(step))) for path in paths)),)
         words = next(iter(self.layout.signs.values()), ())
         rare = not self.keys or len(self.keys[0]) > _RARE or bool(words and all(map(_COMPOUND.search, words)))
         return WirePlan(
@@ -447,7 +450,7 @@ class Compiled:
         words = self.layout.signs.items()
         found = [Sign((path,), values=tuple(f'{word}"' for word in known)) for path, known in words]
         found += [Sign((path,), values=("{}",)) for path in self.layout.empty]
-        for keys, values in _by_values(self.layout.without):
+        for keys, values in _by_values(self.without):
             found.append(Sign(keys, 0, values, most=0))
         for keys, values in _by_values(self.layout.one_of):
             yield (*found, Sign(keys, values=values))
@@ -462,7 +465,7 @@ class Compiled:
                 return False
         if self.layout.one_of and not any(_is_there(fields, path) for path in self.layout.one_of):
             return False
-        return not any(_is_there(fields, path) for path in self.layout.without)
+        return not any(_is_there(fields, path) for path in self.without)
 
     def broken(self, fields: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
         """The first path at which such an object violates the table, and the allowed kinds."""

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, overload
 
 from turnwire import registry
+from turnwire.contract import FORMATS, FormatWire
 from turnwire.errors import DecodeError
 from turnwire.json._wrapper_py import may_be_piece
 from turnwire.read.located import Located, located
@@ -65,8 +66,8 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool) -> 
 
 
 def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = False) -> Any:
-    """Returns every message of ``wires`` (one or more names; all by default) in ``text``, in order, with span and
-    wrapping.
+    """Returns every message of ``wires`` (names of wires or formats; all wires by default) in ``text``, in order, with
+    span and wrapping.
 
     They are the records that :func:`turnwire.scan` finds in the text; nothing is repaired. ``rejects=True`` also
     returns near misses (:class:`NearMiss`). Raises UnknownName for an unknown wire.
@@ -77,10 +78,11 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
     if one is not None and wires is None:
         return [one]
     wanted = set(registry.chosen(wires))
-    if one is not None:
+    searched = {FORMATS if isinstance(registry.wire(name), FormatWire) else None for name in wanted}
+    if one is not None and FORMATS not in searched:
         return [one] if one.wire in wanted else []
     raw = text.encode("utf-8", "surrogatepass")
-    records = [one for one in located(raw, rejects=rejects) if one.wire in wanted]
+    records = [one for wire in searched for one in located(raw, wire, rejects=rejects) if one.wire in wanted]
     found = placed(raw, records)
     places = Text(raw).characters(place for _, span, _ in found for place in span)
     return [

@@ -52,14 +52,12 @@ TABLE = Format(
         ),
         Layout(
             signs={"run_id": (), "task": (), "task_id": (), "task_version": ()},
-            without=("run_id/type",),
             kind="evaluation",
             columns=_evaluation(""),
             nested="task_version",
         ),
         Layout(
             signs={"epoch": (), "input": (), "target": (), "messages": ()},
-            without=("epoch/type",),  # as a schema of samples has
             kind="sample",
             columns={
                 "id": Digits("id"),

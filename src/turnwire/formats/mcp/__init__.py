@@ -92,11 +92,10 @@ TABLE = Format(
         Layout(
             signs={**_RPC, "error/code": ()},
             kind="error",
-            columns={"call_id": Digits("id"), "error": "error/message"},
-            needs={"error/message": ("string",)},
+            columns={"call_id": Digits("id"), "error": Loose("error/message")},
         ),
     ),
-    follows=("status",),
+    follows=("status", "error"),
     ids_restart=True,
     back=(("roots/list", "sampling/createMessage", "elicitation/create"), _BACK),
     asks=("request", "tool_call"),

@@ -61,7 +61,7 @@ class Inheritance:
             read = read | {"conversation", "origin"} if read & {"conversation", "project"} else read
             carried, gathered = ([one for one in of if every or one in read] for of in (table.carried, table.gathered))
             judged = table.exit_code is not None and "failed" in asked
-            if carried or gathered or running or judged or table.follows:
+            if carried or gathered or running or judged or table.follows or table.errors:
                 self._rules.append((registry.codes().index(wire), table, carried, gathered, running, judged))
                 names |= {"kind", *carried, *gathered, *running, *(("text", "failed") if judged else ())}
         self.columns = tuple(column for column in finder.columns if column.name in names)
@@ -72,10 +72,11 @@ class Inheritance:
         kept = np.ones(found.rows, bool)
         for code, table, *_ in self._rules:
             several = self._finder.code is None  # who names the format says whose its lines are
-            if several and table.follows and table.name in found.wires and table.name not in found.state.inherited:
-                mine = found.arrays["wire"][: found.rows] == code
-                others = mine & ~np.isin(found.arrays["kind"][: found.rows], [*map(KINDS.index, table.follows)])
-                kept &= ~mine | others | np.logical_or.accumulate(others)
+            of = {other.name: at for at, other, *_ in self._rules if table.name in (other.name, other.errors)}
+            if several and table.follows and table.name in found.wires and not of.keys() & found.state.inherited.keys():
+                wires, kinds = (found.arrays[name][: found.rows] for name in ("wire", "kind"))
+                follows = (wires == code) & np.isin(kinds, [*map(KINDS.index, table.follows)])
+                kept &= ~follows | np.logical_or.accumulate(np.isin(wires, [*of.values()]) & ~follows)
         return None if kept.all() else kept
 
     def fill(self, found: BlockResult) -> None:
