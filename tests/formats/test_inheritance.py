@@ -357,11 +357,12 @@ def test_each_total_is_the_one_before_the_next(
     assert (total["input_tokens"], total["output_tokens"]) == tokens
 
 
-@pytest.mark.parametrize(("lines", "tokens"), COUNTED)
+@pytest.mark.parametrize(("lines", "tokens"), [*COUNTED[:1], *COUNTED[3:]])
 def test_runs_of_a_thread_in_several_files(
     lines: list[dict[str, Any]], tokens: tuple[int, int], tmp_path: Path, scan_core: str
 ) -> None:
-    """Their totals are those of the lines in one file, wherever the second one begins, which may repeat the first."""
+    """Their totals are those of the lines in one file, wherever the second one begins, which may repeat the first; a
+    scan counts each file by itself, as parts of a plan do."""
     executed = "thread_id" in lines[0]
     head = [] if executed else [item("session_meta", id="s1")]
     known = all("total_token_usage" in line["payload"]["info"] for line in lines if not executed)
@@ -371,6 +372,15 @@ def test_runs_of_a_thread_in_several_files(
                 (tmp_path / f"{name}.jsonl").write_bytes(samples.text([*head, *part]))
             total = usage(str(tmp_path)).total
             assert (total["input_tokens"], total["output_tokens"]) == tokens, (split, again)
+            whole, *alone = (
+                [
+                    batch[name].tolist()
+                    for batch in turnwire.scan(str(path), wire="codex")
+                    for name in ("kind", "sequence", "total_tokens")
+                ]
+                for path in (tmp_path, tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+            )
+            assert whole == [*alone[0], *alone[1]]
 
 
 @pytest.mark.parametrize("last", [True, False])

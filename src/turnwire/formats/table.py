@@ -162,8 +162,8 @@ class Format(NamedTuple):
     from the one before it in its input, unless it is of one of the kinds ``begins``; archive: the ending of archives
     whose files are one input for this. gathered: the columns of texts and integers of which a record of the kind
     "usage" has the first value since the usage or the beginning before it. running: the columns that are running totals
-    of a conversation in a record of the kind "total", which a scan gives as "usage": it has what each adds to the one
-    before it, and ``total_tokens`` as ``sequence``; other usage adds to the total, its ``sequence``. exit_code: that in
+    of a conversation in a record of the kind "total", which has in a scan what each adds to the one before it, and
+    ``total_tokens`` as ``sequence``; other usage adds to the total, its ``sequence``. exit_code: that in
     the text of an answer, which tells whether the call failed. cached_is_input, reasoning_is_output: whether
     ``input_tokens`` includes cached tokens, and ``output_tokens`` reasoning; None if ``total_tokens`` of the record
     tells. folders: the usual folders of the format's files; home: an environment variable that may name other ones.

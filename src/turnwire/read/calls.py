@@ -139,7 +139,7 @@ class Calls:
             spans = np.flatnonzero(mine & np.isin(batch.codes("kind"), _SPANS) & batch.valid("id"))[: MOST - len(known)]
             span, parent = columns["id"].numbers[spans], ids_of(columns["parent"])[spans]
             known |= zip(span.tolist(), parent.tolist(), strict=True)
-        counts = batch.codes("kind") == KINDS.index("usage")
+        counts = np.isin(batch.codes("kind"), [KINDS.index(one) for one in ("usage", "total")])
         rows = np.flatnonzero(mine & (batch.valid("tool") | batch.valid("call_id")) & ~counts)
         kinds, (names, codes) = batch.codes("kind")[rows], columns["tool"].coded()
         asks, answers, of_tools, back, errors = (

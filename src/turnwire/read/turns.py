@@ -39,7 +39,7 @@ one response twice as many."""
 _SAID = ("text", "reasoning")
 _INHERITED = ("wire", "file", "line", "time", "conversation", "project", "sidechain")
 ROLE_OF_KIND = {
-    **dict.fromkeys(("assistant", "tool_call", "reasoning", "usage", "artifact"), "assistant"),
+    **dict.fromkeys(("assistant", "tool_call", "reasoning", "usage", "total", "artifact"), "assistant"),
     **{"user": "user", "tool_result": "tool", "system": "system"},
 }
 """Kinds that say who speaks, and who that is."""

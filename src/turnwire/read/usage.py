@@ -57,7 +57,7 @@ _HALF = re.compile(
 _NAMED = ("conversation", "project", "model", "tool", "origin", "speed")
 _TEXTS = (*_NAMED, "id", "request_id")
 _VALUES = ("wire", "kind", "time", "total_tokens", "sequence", "sidechain", "cost", *_COUNTS)
-_EMPTY = core.hash_of(b"")
+_EMPTY, _TOTAL = core.hash_of(b""), KINDS.index("total")
 _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8"), ("rank", "u1")]
 _SAID += [("since", "u4"), *((name, "?") for name in ("fast", "fits", "tool_fits", "odd"))]
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
@@ -120,6 +120,7 @@ class UsageSum:
         self._unsettled = self._waiting = self._taken = 0
         self._totals: dict[tuple[int, int], dict[float, bool]] = {}  # wire and session -> costs of runs, which fit
         self._running: dict[tuple[int, int], float] = {}
+        self._ends: dict[tuple[int, int], tuple[int, int, list[int], list[int]]] = {}
         self._unusable = 0
         self._quoted: Any = np.False_  # rows of the next batch that are not counted
         self._damaged: dict[int, str] = {}  # ``first`` of responses -> their ids, which damaged records have
@@ -252,6 +253,27 @@ class UsageSum:
                 runs.pop(before, None)
             runs[cost], self._running[key] = all(fits), cost
 
+    def _continue_totals(self, read: dict[str, NDArray[Any]]) -> None:
+        """Takes out of the first running total of a session in a file, which a scan of the file counts in full, what
+        the file before ended with; smaller totals begin anew."""
+        known = (read["present"] & self._bits_of("sequence") != 0) & (read["conversation"] != 0)
+        for code, names in ((code, table.running) for code, table in self._by_code.items() if table.running):
+            rows, none = np.flatnonzero(known & (read["wire"] == code)), [0] * len(names)
+            said = (read[name][rows].tolist() for name in ("conversation", "file", "kind", "total_tokens", "sequence"))
+            for row, session, file, kind, total, sequence, *own in zip(
+                rows.tolist(), *said, *(read[name][rows].tolist() for name in names), strict=True
+            ):
+                before, last, totals, base = self._ends.get((code, session), (file, sequence, own, none))
+                if total != sequence:
+                    own = [old + new for old, new in zip(totals, own, strict=True)] if sequence != last else totals
+                elif before != file or sequence != last:
+                    base = totals if before != file and last <= sequence else none
+                for name, old, new in (
+                    zip(names, base, own, strict=True) if total == sequence and kind == _TOTAL else ()
+                ):
+                    read[name][row] = max(new - old, 0)
+                self._ends[code, session] = file, sequence, own, base
+
     def _wire_number(self, code: int) -> int:
         return self._names.setdefault(self._by_code[code].name, len(self._names))
 
@@ -263,6 +285,7 @@ class UsageSum:
         self._read, self._unsettled = [], 0
         self._of_runs(read)
         read = {name: values[read["counted"]] for name, values in read.items()}
+        self._continue_totals(read)
         if not (size := len(read["wire"])):
             return
         has = {name: read["present"] & self._bits_of(name) != 0 for name in ("time", "cost")}

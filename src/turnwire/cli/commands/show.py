@@ -95,7 +95,7 @@ def _lines(turn: Turn, full: bool) -> Iterator[str]:
     said += [(f"[{part.name}] {arguments_of(part)}", full) for part in turn.parts if part.kind == "data"]
     if not turn.parts and (other := columns["text"] or columns["subject"] or columns["error"]):
         said = [(other, full or columns["kind"] not in ("response", "request"))]
-    if said or (columns["tool"] is not None and not calls and columns["kind"] != "usage"):
+    if said or (columns["tool"] is not None and not calls and columns["kind"] not in ("usage", "total")):
         is_told = turn.role is None or columns["kind"] in ROLE_OF_KIND
         kind = columns["kind"] if is_told else f"{turn.role} ({columns['kind']})"
         yield _head(turn, turn.role if calls else kind, None if calls else columns["tool"])

@@ -84,8 +84,8 @@ def command(
         damaged.add(f"a record of the response {response} is damaged: it may have more tokens")
     damaged.close()
     for session, many in made.lost.items():
-        where = "outside sessions" if session is None else f"in session {session}"
-        complain(f"{counted(many, 'damaged record')} {where} may be counts of tokens, so there may be more")
+        place = "outside sessions" if session is None else f"in session {session}"
+        complain(f"{counted(many, 'damaged record')} {place} may be counts of tokens, so there may be more")
     if made.unusable:
         complain(f"{counted(made.unusable, 'record')} with an invalid count (taken as 0) or an invalid cost (left out)")
     tell_left_out(counts.rejects, "scan --wire formats")

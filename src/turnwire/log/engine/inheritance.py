@@ -19,7 +19,7 @@ from turnwire.log.search.rows import REJECT_DTYPES
 from turnwire.log.search.texts import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -65,7 +65,6 @@ class Inheritance:
                 self._rules.append((registry.codes().index(wire), table, carried, gathered, running, judged))
                 names |= {"kind", *carried, *gathered, *running, *(("text", "failed") if judged else ())}
         self.columns = tuple(column for column in finder.columns if column.name in names)
-        self._threads: dict[tuple[str, str], str] = {}  # wire and conversation -> its last totals, also of other inputs
 
     def belonging(self, found: BlockResult) -> Mask | None:
         """The records that are some by what came before them (``Format.follows``), None for all."""
@@ -93,8 +92,7 @@ class Inheritance:
             before = found.state.inherited.get(table.name, {})
             after = rows.continue_copies(begun, before) if {"conversation", "origin"} <= {*carried} else {}
             if running:
-                after |= rows.subtract(table, begun, counted, totals, before, self._threads)
-            found.arrays["kind"][rows.at[totals]] = kinds.index("usage")
+                after |= rows.subtract(table.running, begun, counted, totals, before)
             after |= {name: rows.carry(name, begun, before.get(name)) for name in carried}
             after |= {name: rows.gather(name, begun, counted, before.get(name)) for name in gathered}
             if judged:
@@ -105,8 +103,8 @@ class Inheritance:
             found.arrays["arena"] = b"".join(rows.texts)  # type: ignore[assignment] # the arena is no column
 
 
-_MOST_THREADS = 1 << 14
-"""Conversations of which the running totals are known; of more those are forgotten that were told first."""
+_THREAD, _MOST_THREADS = "thread ", 64
+"""Before a conversation: its running totals. Of more in one input those are forgotten that were told first."""
 _HEAD, _MOST_HEADS, FIRST = 8, 16, 1 << 20
 """Bytes of the head of a line, which its first colon ends; how many different ones of an input are known, and the bytes
 of it in which they are."""
@@ -337,12 +335,12 @@ class _Rows:
         return {"above": above}
 
     def subtract(
-        self, table: Any, begun: Mask, counted: Mask, totals: Mask, before: dict[str, str], threads: dict[Any, str]
+        self, names: Sequence[str], begun: Mask, counted: Mask, totals: Mask, before: dict[str, str]
     ) -> dict[str, str | None]:
         """Makes running totals what each adds to the one before it of its conversation, and ``total_tokens`` the
         ``sequence``; other counts that have one add to the totals. Smaller totals begin anew, equal ones are the same
-        count. Returns the last conversation and its totals, each with what it added; ``threads`` has those of all."""
-        counts, names = self._arrays, table.running
+        count. Returns the last totals of each conversation, each with what it added."""
+        counts = self._arrays
         rows = np.flatnonzero(totals | (counted & self._has("sequence")))
         if not len(rows):
             return {}
@@ -351,13 +349,11 @@ class _Rows:
         changes = np.diff(places, prepend=-1) > 0
         texts = [before.get("conversation")] * int(places[0] == 0)
         texts += self._texts(told[places[changes][len(texts) :] - 1], "conversation")
-        last, numbers = texts[-1], dict[str | None, int]()
+        numbers: dict[str | None, int] = {}
         of = np.array([numbers.setdefault(text, len(numbers)) for text in texts])[np.cumsum(changes) - 1]
         zeros = " ".join("0" * 2 * len(names))
-        known = {text: threads.get((table.name, text), zeros) if text is not None else zeros for text in numbers}
-        if (now := before.get("running")) in known:
-            known[now] = before.get("totals", known[now])
-        base = np.array([[*map(int, one.split())] for one in known.values()])
+        threads = [f"{_THREAD}{text or ''}" for text in numbers]
+        base = np.array([[*map(int, before.get(thread, zeros).split())] for thread in threads])
         order: Any = np.argsort(of, kind="stable") if len(numbers) > 1 else slice(None)
         at, whole = self.at[rows[order]], totals[rows[order]]
         bare = at[whole & ~self._has("total_tokens")[rows[order]]]
@@ -387,13 +383,11 @@ class _Rows:
         counts["sequence"][at[whole]] = total[whole]
         counts["present"][at[whole]] |= self._bits("sequence")[0] | self._bits("total_tokens")[0]
         after = np.stack([sums[:, ends], more[:, ends]], 1).reshape(2 * len(names), -1).T.tolist()
-        said = {text: " ".join(map(str, one)) for text, one in zip(numbers, after, strict=True)}
-        for text in said.keys() - {None}:
-            threads.pop((table.name, text), None)
-            threads[table.name, text] = said[text]
-        while len(threads) > _MOST_THREADS:
-            del threads[next(iter(threads))]
-        return {"running": last, "totals": said[last]}
+        said: dict[str, str | None] = {
+            thread: " ".join(map(str, one)) for thread, one in zip(threads, after, strict=True)
+        }
+        kept = [*(thread for thread in before if thread.startswith(_THREAD) and thread not in said), *said]
+        return said | dict.fromkeys(kept[:-_MOST_THREADS])
 
     def judge(self, answers: Mask, exit_code: Any) -> None:
         """Sets ``failed`` of answers to calls by the exit code in their text, where no member tells."""
