@@ -101,7 +101,7 @@ def counted(found: Stats) -> dict[str, list[int]]:
 @pytest.mark.parametrize("form", FORMS)
 def test_each_call_of_a_record_counts_once_with_its_result(form: str, scan_core: str) -> None:
     """Of tools and of answers, however many a record has, and where records are written again."""
-    for seed in range(rounds(30)):
+    for seed in range(rounds(20)):
         made = Random(seed)
         records = list(logged(form, made))
         lines = [FORMS[form](second, events, made) for second, events in enumerate(records)]
