@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from turnwire import registry
 from turnwire.formats.parts import MessageRule, PartRule, Reader, id_of, steps_of
 from turnwire.formats.table import KINDS, sources_of
-from turnwire.json.text import read_object
 from turnwire.read.coding import TextColumns, ids_of, mixed, number_of, numbers_of
 
 if TYPE_CHECKING:
@@ -203,14 +203,9 @@ class Calls:
     def _parts(self, wire: str, rules: Any, found: Any, raws: Any) -> NDArray[np.int64]:
         """The calls and results in records, each with the place of its record; where a record does not say which, it is
         one itself, and a span of a tool is its own result."""
-        read, refusal = _reader(wire)
         told: list[tuple[int, bool, Any, Any, Any]] = []
         for row, raw in enumerate(raws):
-            try:
-                fields = read(raw)
-            except refusal:  # of another type somewhere
-                fields = read_object(raw, wire)
-            _add_calls(told, row, fields, rules)
+            _add_calls(told, row, msgspec.json.decode(raw), rules)
         rows, results, *texts, failed = zip(*told, strict=True) if told else ((),) * 5
         calls, tools = ([one if type(one) is str else id_of(one) or "" for one in column] for column in texts)
         known = {tool: self._number(wire, tool) for tool in {*tools}}
@@ -258,10 +253,8 @@ _OF_TOOLS = ("tool_call", "tool_result", "error")
 """The kinds of records that make or answer a call of a tool, and no other request."""
 _GOOD = (None, False, "ok", "success")
 """The values that say that a call did not fail."""
-_Part = tuple[PartRule, bool, bool, bool, Any, Any, Any]
-_Message = tuple[MessageRule, list[tuple[str, list[_Part]]]]
-"""A rule with its parts by place: each with whether it is a result, a call or a result at all, and whether its paths,
-which follow, are names of members."""
+_Message = tuple[MessageRule, list[tuple[str, list[tuple[PartRule, tuple[str, str, str], bool]]]]]
+"""A rule with its parts by place: each with its paths, and whether these are names of members."""
 
 
 @lru_cache(64)
@@ -280,39 +273,9 @@ def _rules(wire: str) -> tuple[list[tuple[str, list[_Message]]], bool, bool]:
     return list(told.items()), any(told), not rules or ids.issuperset(paths)
 
 
-@lru_cache(64)
-def _reader(wire: str) -> tuple[Any, type[Exception]]:
-    """A decoder for the members that ``_add_calls`` reads, and the error that it raises for other types."""
-    import msgspec
-
-    paths = set[str]()
-    for at, several in _rules(wire)[0]:
-        for rule, places in several:
-            paths |= {rule.unless, f"{at}/{rule.when[0]}" if rule.when else ""}
-            for where, parts in places:
-                members = {"type", "kind", *(path for part in parts for path in part[4:] if path)}
-                paths |= {f"{at}/{where}/{path}" for path in members}
-                paths |= {f"{at}/{path}" for part, *_ in parts for path in (part.unless, *(part.when or ())[:1])}
-    tree: dict[str, Any] = {}
-    for path in paths:
-        node = tree
-        for step in filter(None, path.split("/")):
-            node = node.setdefault(step, {})
-
-    def typed(node: dict[str, Any]) -> Any:
-        if any(name[0] in "[{" for name in node):
-            return Any
-        if "*" in node:
-            return list[typed(node["*"])] | str | None  # type: ignore[misc]
-        members: Any = {name: typed(below) for name, below in node.items()}
-        return TypedDict("Members", members, total=False) if node else Any  # type: ignore[operator]
-
-    return msgspec.json.Decoder(typed(tree)).decode, msgspec.DecodeError
-
-
-def _paths(part: PartRule) -> _Part:
-    paths = part.id or None, part.name or None, part.failed or None
-    return part, part.kind == "result", part.kind in _PARTS, not any("/" in (path or "") for path in paths), *paths
+def _paths(part: PartRule) -> tuple[PartRule, tuple[str, str, str], bool]:
+    paths = part.id, part.name, part.failed
+    return part, paths, not any(mark in path for path in paths for mark in "/[{")
 
 
 def _add_calls(found: list[Any], row: int, fields: Any, rules: list[tuple[str, list[_Message]]]) -> None:
@@ -328,14 +291,12 @@ def _add_calls(found: list[Any], row: int, fields: Any, rules: list[tuple[str, l
                         continue
                     word = value.get("type")
                     word = word if type(word) is str else value.get("kind")
-                    for part, result, taken, flat, of, name, failed in here:
-                        if part.types and word not in part.types:
-                            continue
-                        if taken and flat:
-                            found.append((row, result, value.get(of), value.get(name), value.get(failed)))
-                        elif taken:
-                            found.append((row, result, *(_last(value, path) for path in (of, name, failed))))
-                        break
+                    for part, paths, flat in here:
+                        if not part.types or word in part.types:
+                            if part.kind in _PARTS:
+                                said = map(value.get, paths) if flat else (_last(value, path) for path in paths)
+                                found.append((row, part.kind == "result", *said))
+                            break
 
 
 def _values_at(fields: Any, path: str) -> list[Any]:
@@ -351,8 +312,8 @@ def _values_at(fields: Any, path: str) -> list[Any]:
     return found
 
 
-def _last(value: dict[str, Any], path: str | None) -> Any:
-    return None if path is None else [None, *_values_at(value, path)][-1]
+def _last(value: dict[str, Any], path: str) -> Any:
+    return [None, *_values_at(value, path)][-1] if path else None
 
 
 def _fits(fields: Any, unless: str, when: tuple[str, str] | None) -> bool:
