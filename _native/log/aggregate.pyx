@@ -3,7 +3,7 @@
 from libc.stdint cimport int8_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 import os
@@ -175,7 +175,7 @@ cdef struct Met:
 
 
 cdef enum:
-    MET = 1024
+    MET = 256
 
 
 cdef inline uint64_t number_of(Met *met, const uint8_t *p, size_t size) noexcept nogil:
@@ -190,7 +190,7 @@ cdef inline uint64_t number_of(Met *met, const uint8_t *p, size_t size) noexcept
     else:
         for i in range(size):
             first = first << 8 | p[i]
-    one = &met[((first ^ (last << 1 | last >> 63) ^ size) * <uint64_t>0x9e3779b97f4a7c15) >> 54]
+    one = &met[((first ^ (last << 1 | last >> 63) ^ size) * <uint64_t>0x9e3779b97f4a7c15) >> 56]
     if one.first != first or one.last != last or one.size != size or one.number == 0 or (
             size > 16 and memcmp(one.text + 8, p + 8, size - 16)):
         one.text, one.size, one.first, one.last, one.number = p, size, first, last, hashed(p, size)
@@ -231,14 +231,17 @@ def hashes(const uint8_t[::1] buffer, arena, masks, tuple columns, const uint8_t
                 raise ValueError("out and offsets do not match")
         if (view.itemsize and view.len != count * view.itemsize) or (wanted is not None and wanted.shape[0] != count):
             raise ValueError("masks, wanted and offsets do not match")
+        if number and count:
+            memset(&out[0, 0], 0, <size_t>(number * count) * sizeof(uint64_t))
         for row in range(count):
+            if wanted is not None and not wanted[row]:
+                continue
             for place in range(number if row + AHEAD < count else 0):
                 if s[place].offsets[row + AHEAD] < buffer.shape[0]:
                     tw_fetch(&buffer[0], s[place].offsets[row + AHEAD])
             mask = tw_mask_at(view.buf, <int>view.itemsize, <size_t>row) if view.itemsize else 0
             for place in range(number):
-                out[place, row] = 0
-                if (wanted is not None and not wanted[row]) or mask & needs[place] != needs[place]:
+                if mask & needs[place] != needs[place]:
                     continue
                 if mask & signs[place] or s[place].lengths[row] > most:
                     odd.append((place, row))
@@ -250,6 +253,28 @@ def hashes(const uint8_t[::1] buffer, arena, masks, tuple columns, const uint8_t
         return odd
     finally:
         PyBuffer_Release(&view)
+
+
+def picked(tuple columns, const int64_t[::1] rows, Py_ssize_t at):
+    """Copies rows of columns, each (values, out), to ``out`` from a place on: see the twin."""
+    cdef Py_buffer view, to
+    cdef Py_ssize_t row
+    for values, out in columns:
+        PyObject_GetBuffer(values, &view, PyBUF_SIMPLE)
+        PyObject_GetBuffer(out, &to, PyBUF_WRITABLE)
+        try:
+            if view.itemsize not in (1, 8) or to.itemsize != view.itemsize or not 0 <= at <= to.len // to.itemsize - rows.shape[0]:
+                raise ValueError("values have 1 or 8 bytes, as their room has")
+            for row in range(rows.shape[0]):
+                if not 0 <= rows[row] < view.len // view.itemsize:
+                    raise ValueError("there is no such row")
+                if view.itemsize == 8:
+                    (<uint64_t *>to.buf)[at + row] = (<const uint64_t *>view.buf)[rows[row]]
+                else:
+                    (<uint8_t *>to.buf)[at + row] = (<const uint8_t *>view.buf)[rows[row]]
+        finally:
+            PyBuffer_Release(&view)
+            PyBuffer_Release(&to)
 
 
 def codes(const uint64_t[::1] numbers, int64_t[::1] out):

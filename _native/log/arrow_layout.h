@@ -26,14 +26,6 @@ static int64_t tw_exported;
 
 static inline int64_t tw_count_exported(int64_t more) { return tw_add_counted(&tw_exported, more); }
 
-static inline unsigned tw_ones(unsigned word)
-{
-    word -= word >> 1 & 0x5555;
-    word = (word & 0x3333) + (word >> 2 & 0x3333);
-    word = (word + (word >> 4)) & 0x0F0F;
-    return (word + (word >> 8)) & 0x1F;
-}
-
 static inline uint64_t tw_mask_at(const void *masks, int width, size_t row)
 {
     if (width == 2) return ((const uint16_t *)masks)[row];
@@ -261,18 +253,17 @@ static inline void tw_number_view(uint64_t number, uint8_t *view)
     memcpy(view, words, TW_VIEW);
 }
 
-/* Numbers as texts: as tw_text_columns, with masks of no width where all rows have one. Digits that do not fit into a view go
- * one behind the other into `side`, which has room for twenty bytes a row where there are any. How many are there. */
-static inline size_t tw_number_column(const uint64_t *numbers, size_t count, const void *masks, int width, int valid,
-                                      uint8_t *out, uint8_t *bitmap, uint8_t *side)
+/* Numbers as texts: views of the rows that have a bit. Digits that do not fit into a view go one behind the other into `side`,
+ * which has room for twenty bytes a row where there are any. How many are there. */
+static inline size_t tw_number_column(const uint64_t *numbers, size_t count, const uint8_t *bitmap, uint8_t *out, uint8_t *side)
 {
     uint8_t digits[TW_DECIMAL_ROOM];
     size_t used = 0, size;
     for (size_t row = 0; row < count; row += 64) {
         size_t rows = count - row < 64 ? count - row : 64;
-        uint64_t there = ~(uint64_t)0 >> (64 - rows);
-        if (width) there = tw_bits(masks, width, row, rows, valid);
-        for (size_t at = 0; at < rows; at += 8) bitmap[(row + at) / 8] = (uint8_t)(there >> at);
+        uint64_t there = 0;
+        for (size_t at = 0; at < rows; at += 8) there |= (uint64_t)bitmap[(row + at) / 8] << at;
+        there &= ~(uint64_t)0 >> (64 - rows);
         if (there != ~(uint64_t)0 >> (64 - rows)) memset(out + TW_VIEW * row, 0, TW_VIEW * rows);
         for (; there; there &= there - 1) {
             size_t at = row + (size_t)tw_low_zeros(there);

@@ -69,6 +69,12 @@ def mixed(numbers: Any, codes: Any, out: Any) -> None:
     out[:] = [(hash(pair) & _U64 or 1) if pair[0] else 0 for pair in pairs]
 
 
+def picked(columns: tuple[Any, ...], rows: Any, at: int) -> None:
+    """Copies rows of columns, each (values of 1 or 8 bytes, out), to ``out`` from a place on."""
+    for values, out in columns:
+        out[at : at + len(rows)] = values[rows]
+
+
 def codes(numbers: Any, out: Any) -> list[int]:
     """Fills ``out`` with the place of each number among the different ones, in the order in which they come first, -1
     for 0; returns the rows in which they do."""

@@ -49,6 +49,13 @@ def text_column(text: TextColumn) -> Filled:
     return nulls, (bitmap, views, *data, np.array([len(part) for part in data], np.int64)), None
 
 
+def bits(masks: Any, bit: int, out: Any) -> int:
+    """Fills ``out`` with one bit a row, first row lowest: whether its mask has this bit. Returns how many have."""
+    there = masks & masks.dtype.type(1 << bit) != 0
+    out[:] = np.packbits(there, bitorder="little")
+    return int(there.sum())
+
+
 def decimals(numbers: Any, out: Any, lengths: Any) -> None:
     """Each number as decimal digits at the start of its row of ``out`` (uint8, DECIMAL bytes a row)."""
     for row, number in enumerate(numbers.tolist()):

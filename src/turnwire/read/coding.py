@@ -206,14 +206,17 @@ def days(
 def _of_text(column: TextColumn, wanted: NDArray[np.bool_] | None) -> Texts:
     if isinstance(column, NumberColumn):
         return _of_numbers(column)
-    (numbers,), odd = hashed([column], wanted)
+    bits = column.validity, column.escapes
+    masks = next((np.ascontiguousarray(one.masks) for one in bits if one is not None), None)
+    offsets, lengths = map(np.ascontiguousarray, (column.offsets, column.lengths))
+    span = offsets, lengths, *(-1 if one is None else one.bit for one in bits)
+    (numbers,), places = hashed((column.buffer, column.arena, masks, (span,)), wanted, lambda _: column)
 
     @cache
     def spans() -> Spans:
-        buffer, arena = (np.frombuffer(part, np.uint8) for part in (column.buffer, column.arena))
-        (offsets, lengths), side = map(np.ascontiguousarray, (column.offsets, column.lengths)), b""
-        if odd:
-            places = [row for _, row in odd]
+        nonlocal offsets, lengths
+        (buffer, arena), side = (np.frombuffer(part, np.uint8) for part in (column.buffer, column.arena)), b""
+        if places:
             plain = [_plain(column, row) for row in places]
             offsets, lengths, side = offsets.copy(), lengths.copy(), b"".join(plain)
             sizes = np.fromiter(map(len, plain), np.int64, len(plain))
@@ -237,22 +240,17 @@ def _of_numbers(column: NumberColumn) -> Texts:
 
 
 def hashed(
-    columns: Sequence[TextColumn], wanted: NDArray[np.bool_] | None = None
-) -> tuple[NDArray[np.uint64], list[tuple[int, int]]]:
+    texts: tuple[Any, ...], wanted: NDArray[np.bool_] | None, column: Callable[[int], TextColumn]
+) -> tuple[NDArray[np.uint64], list[int]]:
     """The numbers of columns of text of one batch, as :class:`Texts` has them, a row for each column, in the records
-    that are wanted; and (column, record) of the texts that are not as they are written, or long."""
-    first, bits = columns[0], [(one.validity, one.escapes) for one in columns]
-    masks = next((np.ascontiguousarray(one.masks) for some in bits for one in some if one is not None), None)
-    spans = tuple(
-        (*map(np.ascontiguousarray, (one.offsets, one.lengths)), *(-1 if bit is None else bit.bit for bit in some))
-        for one, some in zip(columns, bits, strict=True)
-    )
-    numbers = np.empty((len(columns), len(first)), np.uint64)
+    that are wanted; and the records of texts that are not as they are written, or long. texts: as ``core.hashes`` takes
+    them; column: each of them by its place there."""
+    numbers = np.empty((len(texts[3]), len(texts[3][0][0])), np.uint64)
     rows = None if wanted is None else wanted.view(np.uint8)
-    odd: list[tuple[int, int]] = core.hashes(first.buffer, first.arena, masks, spans, rows, MOST_NAME, numbers)
+    odd: list[tuple[int, int]] = core.hashes(*texts, rows, MOST_NAME, numbers)
     for place, row in odd:
-        numbers[place, row] = core.hash_of(_plain(columns[place], row))
-    return numbers, odd
+        numbers[place, row] = core.hash_of(_plain(column(place), row))
+    return numbers, [row for _, row in odd]
 
 
 def _plain(column: TextColumn, row: int) -> bytes:

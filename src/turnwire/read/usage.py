@@ -17,7 +17,7 @@ from turnwire.errors import Reason, expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
 from turnwire.formats.table import COLUMNS as OF_FORMATS, KINDS, Words, sources_of
 from turnwire.log.engine.all_wires import finder
-from turnwire.log.engine.columns import chosen
+from turnwire.log.engine.columns import DTYPES, chosen, text_spans
 from turnwire.log.engine.where import compiled
 from turnwire.log.scanning import Counts, scan
 from turnwire.read.coding import core, days, hashed, mixed, named, number_of, zone_of
@@ -60,6 +60,8 @@ _VALUES = ("wire", "kind", "time", "total_tokens", "sequence", "sidechain", "cos
 _EMPTY, _TOTAL = core.hash_of(b""), KINDS.index("total")
 _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8"), ("rank", "u1")]
 _SAID += [("since", "u4"), *((name, "?") for name in ("fast", "fits", "tool_fits", "odd"))]
+_TOOL = ("tool", "tool_fits")
+_READ = {"present": "u8", "file": "i8", "since": "u8", "counted": "?", "fits": "?", "tool_fits": "?"}
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
 """A counted response, also with counts that no model has. since: the first time in its file, in seconds. rank: 1 in a
 side conversation, 2 for a message of an API, which may be copies of a response of a lower rank, by ``first`` alone; 3
@@ -112,9 +114,13 @@ class UsageSum:
         self._texts: dict[int, int] = {0: 0}  # numbers of texts of this process -> those of names
         self._places: dict[tuple[int, ...], int] = {}  # numbers of _PLACE -> the number of them together
         self._columns, self._bits = {one.name: one for one in chosen(scanner, self.columns)}, scanner.bits
+        self._scanner = scanner
+        self._signs = {name: (scanner.bits[name], scanner.escaped[name]) for name in self._texts_read}
         names = self._columns["wire"].names
         self._by_code = {code: self._tables[name] for code, name in enumerate(names) if name in self._tables}
-        self._read: list[dict[str, NDArray[Any]]] = []  # responses as they were read; texts are numbers of this process
+        values = {name: DTYPES.get(self._columns[name].kind, "i8") for name in self._values_read}
+        dtypes = _READ | values | dict.fromkeys(self._texts_read, "u8")
+        self._read: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in dtypes.items()}
         self._kept = [np.empty(0, _NARROW)]  # when there are many, by the remainder of their keys
         self._new: list[NDArray[Any]] = []
         self._unsettled = self._waiting = self._taken = 0
@@ -170,6 +176,7 @@ class UsageSum:
                 self._damage(ids)
             if batch is not None:
                 yield batch
+            del batch
 
     def _lose(self, reject: dict[str, Any], batch: Batch | None) -> None:
         """Notes a damaged record that is perhaps a count, with what the record next to it belongs to."""
@@ -196,11 +203,13 @@ class UsageSum:
         """Adds the responses of a batch."""
         if batch.file not in (self._file, None):
             self._file, self._files, self._since = batch.file, self._files + 1, _NEVER
-        if self._since == _NEVER and len(timed := np.flatnonzero(batch.valid("time"))):
-            self._since = int(np.clip(batch["time"][timed[0]] // 1_000_000, 0, _NEVER - 1))
         there: Any = batch.validity_of(self._columns["cost"])
         counted = there.masks & self._bits_of(*TOKENS) != 0
         values = {name: batch.values(self._columns[name]) for name in self._values_read}
+        if self._since == _NEVER and len(batch):
+            timed = there.masks & self._bits_of("time") != 0
+            if timed[first := int(timed.argmax())]:
+                self._since = min(max(int(values["time"][first]) // 1_000_000, 0), _NEVER - 1)
         for name in TOKENS:
             counted |= values[name] < 0  # -1: no such count
         counted &= ~self._quoted
@@ -208,21 +217,25 @@ class UsageSum:
         rows = np.flatnonzero(wanted)
         if not len(rows):
             return
-        read: dict[str, NDArray[Any]] = {name: column[rows] for name, column in values.items()}
-        read |= {"present": there.masks[rows], "counted": counted[rows], "file": np.full(len(rows), self._files)}
-        read["since"] = np.full(len(rows), self._since)
-        fits = {name: test.mask(batch)[rows] for name, test in self._tests.items()}
-        read["tool_fits"] = fits.pop("tool", np.ones(len(rows), bool))
-        read["fits"] = np.logical_and.reduce([*fits.values()]) if fits else np.ones(len(rows), bool)
-        texts = [batch.values(self._columns[name]) for name in self._texts_read]
-        numbers = hashed(texts, wanted)[0][:, rows]
-        names = numbers[: len(_NAMED)].ravel()
-        for place in core.codes(names, np.empty(len(names), np.int64)):
-            if (number := int(names[place])) not in self._texts:
-                text = named(texts[place // len(rows)][rows[place % len(rows)]])
+        every, fits = np.ones(len(batch), bool), {name: test.mask(batch) for name, test in self._tests.items()}
+        told = {"present": there.masks, "counted": counted, "tool_fits": fits.pop("tool", every)}
+        told["fits"] = np.logical_and.reduce([*fits.values()]) if fits else every
+        found, names = batch._rows, self._texts_read
+        spans = ((*text_spans(self._scanner, found.arrays, found.count, name), *self._signs[name]) for name in names)
+        texts = found.buffer, batch._arena, there.masks, tuple(spans)
+        numbers = hashed(texts, wanted, lambda place: batch[names[place]])[0]
+        told |= values | dict(zip(self._texts_read, numbers, strict=True))
+        at, to = self._unsettled, self._unsettled + len(rows)
+        if to > len(self._read["file"]):
+            self._read = {name: np.resize(array, to + _SETTLE) for name, array in self._read.items()}
+        core.picked(tuple((column, self._read[name]) for name, column in told.items()), rows, at)
+        self._read["file"][at:to], self._read["since"][at:to] = self._files, self._since
+        some = numbers[: len(_NAMED), rows].ravel()
+        for place in core.codes(some, np.empty(len(some), np.int64)):
+            if (number := int(some[place])) not in self._texts:
+                text = named(batch[names[place // len(rows)]][rows[place % len(rows)]])
                 self._texts[number] = self._names.setdefault(text, len(self._names))
-        self._read.append(read | dict(zip(self._texts_read, numbers, strict=True)))
-        self._unsettled += len(rows)
+        self._unsettled = to
         if self._unsettled > _SETTLE:
             self._settle()
         if self._waiting > max(_MERGE, sum(map(len, self._kept)) // 4):
@@ -278,13 +291,13 @@ class UsageSum:
         return self._names.setdefault(self._by_code[code].name, len(self._names))
 
     def _settle(self) -> None:
-        """Turns the rows that were read into responses with the keys of their copies."""
-        if not self._read:
-            return
-        read = {name: np.concatenate([one[name] for one in self._read]) for name in self._read[0]}
-        self._read, self._unsettled = [], 0
+        """Turns the rows that were read, texts as numbers of this process, into responses with the keys of their
+        copies."""
+        read = {name: array[: self._unsettled] for name, array in self._read.items()}
+        self._unsettled = 0
         self._of_runs(read)
-        read = {name: values[read["counted"]] for name, values in read.items()}
+        if not read["counted"].all():
+            read = {name: array[read["counted"]] for name, array in read.items()}
         self._continue_totals(read)
         if not (size := len(read["wire"])):
             return
@@ -303,26 +316,22 @@ class UsageSum:
         said["day"] = np.array([*(self._names.setdefault(name, len(self._names)) for name in day.names), 0])[day.codes]
         keys = self._keys(read, counts)
         wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
-        new = np.empty(size, _WIDE if wide else _NARROW)
-        odd = np.logical_or.reduce([has["cost"] & ~good, *(read[name] < 0 for name in _COUNTS)])
-        kept = {
-            "since": read["since"],
-            "cost": np.where(good, read["cost"], np.nan),
-            "fits": read["fits"],
-            "tool_fits": read["tool_fits"],
-        }
-        for name, values in (counts | keys | kept).items():
-            new[name] = values
-        new["odd"], new["tool"], new["fast"] = odd, said["tool"], said["speed"] != 0
+        rows = counts | keys | {name: read[name] for name in ("since", "fits", "tool_fits")}
+        rows["odd"] = np.logical_or.reduce([has["cost"] & ~good, *(read[name] < 0 for name in _COUNTS)])
+        rows |= {"cost": np.where(good, read["cost"], np.nan), "tool": said["tool"], "fast": said["speed"] != 0}
+        kept, tools = _once(rows, np.arange(size))  # the blocks of a response mostly follow each other
+        said = {name: numbers[kept] for name, numbers in said.items()}
+        new = np.empty(len(kept), _WIDE if wide else _NARROW)
+        for name, values in rows.items():
+            new[name] = values[tools if name in _TOOL else kept]
         fast, names = said["speed"] == self._names.get("fast", -1), [*self._names]
         for model in np.unique(said["model"][fast]).tolist():
             name = f"{names[model] or ''}{FAST}"
             said["model"][fast & (said["model"] == model)] = self._names.setdefault(name, len(self._names))
-        places = np.empty(size, np.int64)
+        places = np.empty(len(kept), np.int64)
         first = core.codes(mixed(*(said[name] for name in _PLACE)) | np.uint64(1), places)
         several = zip(*(said[name][first].tolist() for name in _PLACE), strict=True)
         new["place"] = np.array([self._places.setdefault(one, len(self._places)) for one in several])[places]
-        new = _once(new, np.arange(len(new)))  # the blocks of a response mostly follow each other
         self._waiting += len(new)
         self._new.append(new)
 
@@ -330,10 +339,9 @@ class UsageSum:
         """The keys that copies share. Takes cached tokens out of the input in ``counts``, and reasoning into the
         output, for formats that count them otherwise."""
         size = len(read["wire"])
-        keys = mixed(np.arange(self._taken, self._taken + size))  # each by itself
-        self._taken += size
+        keys, firsts, alone = np.empty(size, np.uint64), np.empty(size, np.uint64), np.ones(size, bool)
         aside = (read["present"] & self._bits_of("sidechain") != 0) & read["sidechain"].astype(bool)
-        firsts, rank = keys.copy(), aside.view(np.uint8)
+        rank = aside.view(np.uint8)
         for code in np.flatnonzero(np.bincount(read["wire"])).tolist():
             table, rows = self._by_code[code], np.flatnonzero(read["wire"] == code)
             if (table.cached_is_input, table.reasoning_is_output) != (False, True):
@@ -348,11 +356,14 @@ class UsageSum:
             parts = [self._part(read, name) for name in table.copy_of]
             rows = rows[parts[0][1][rows]]
             of = self._names.setdefault(table.provider or table.name, len(self._names))
-            first = mixed(np.full(len(rows), of), parts[0][0][rows])
-            firsts[rows] = first
+            firsts[rows], alone[rows] = mixed(np.full(len(rows), of), parts[0][0][rows]), False
             wire = np.full(len(rows), self._wire_number(code))
-            alike = mixed(wire, *(part[rows] for part, _ in parts))
-            keys[rows] = np.where(rank[rows] % 3 > 0, mixed(first, rank[rows]), alike)
+            keys[rows] = mixed(wire, *(part[rows] for part, _ in parts))
+            rows = rows[rank[rows] % 3 > 0]
+            keys[rows] = mixed(firsts[rows], rank[rows])
+        rows = np.flatnonzero(alone)
+        keys[rows] = firsts[rows] = mixed(self._taken + rows)
+        self._taken += size
         return {"key": keys, "first": firsts, "rank": rank}
 
     def _part(self, read: dict[str, NDArray[Any]], name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -373,7 +384,10 @@ class UsageSum:
             parts = new["key"] % np.uint64(len(self._kept))
             for place, kept in enumerate(self._kept):
                 rows = np.concatenate([kept, _picked(new, np.flatnonzero(parts == place))])
-                self._kept[place] = _once(rows, np.lexsort((rows["since"], rows["key"])))
+                first, tools = _once(rows, np.lexsort((rows["since"], rows["key"])))
+                self._kept[place] = _picked(rows, first)
+                for name in _TOOL:
+                    self._kept[place][name] = rows[name][tools]
 
     def finish(self, by: str, counts: Counts, prices: Mapping[str, Any] | None = None, mode: str = "auto") -> Usage:
         """Returns the result, with the counts of the finished scan. prices, mode: see :func:`usage`."""
@@ -582,22 +596,19 @@ def paid_counts(table: Any, tokens: Mapping[str, Any], total: Any) -> tuple[Any,
     return np.maximum(given - inside[table.cached_is_input], 0), said + apart[table.reasoning_is_output]
 
 
-def _once(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
-    """Of the rows with one key that follow each other in an order, the one with the most tokens, and the first tool of
-    them all; in the order of the rows."""
-    starts = np.flatnonzero(np.diff(rows["key"][order], prepend=~rows["key"][order[:1]]))
-    if len(starts) == len(rows):
-        return rows
+def _once(rows: Any, order: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Of the rows with one key that follow each other in an order, the one with the most tokens, and the one with the
+    first tool of them all; in the order of the rows."""
+    keys, size, places = rows["key"][order], len(order), np.arange(len(order))
+    starts = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
+    if len(starts) == size:
+        return places, places
     score = _score(rows)[order]
-    best = np.repeat(np.maximum.reduceat(score, starts), np.diff(starts, append=len(rows)))
-    places = np.arange(len(rows))
-    winner = order[np.minimum.reduceat(np.where(score == best, places, len(rows)), starts)]
-    first = np.minimum.reduceat(np.where(rows["tool"][order] != 0, places, len(rows)), starts)
+    best = np.repeat(np.maximum.reduceat(score, starts), np.diff(starts, append=size))
+    winner = order[np.minimum.reduceat(np.where(score == best, places, size), starts)]
+    first = np.minimum.reduceat(np.where(rows["tool"][order] != 0, places, size), starts)
     again = np.argsort(winner)
-    first = order[np.where(first < len(rows), first, starts)][again]
-    found = _picked(rows, winner[again])
-    found["tool"], found["tool_fits"] = rows["tool"][first], rows["tool_fits"][first]
-    return found
+    return winner[again], order[np.where(first < size, first, starts)][again]
 
 
 def _raised(kept: list[NDArray[Any]], later: NDArray[Any]) -> list[NDArray[Any]]:
@@ -679,6 +690,7 @@ def usage(
     found = scan(source, wire=wire, columns=gathered.columns, **{"errors": "collect", **options})
     for batch in gathered.batches(found):
         gathered.take(batch)
+        del batch  # its memory serves the next one
     return gathered.finish(by, found.counts, prices, mode)
 
 

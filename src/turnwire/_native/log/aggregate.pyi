@@ -5,6 +5,7 @@ from turnwire.log._aggregate_py import (
     hash_of as hash_of,
     hashes as hashes,
     mixed as mixed,
+    picked as picked,
     works as works,
 )
 

@@ -436,8 +436,6 @@ class Engine:
         line: that there, None if no damage is known yet; final, given: as of :meth:`scan`."""
         if self._inheritance is None:
             return found
-        from turnwire.log.engine.inheritance import Damage
-
         if before is not None:
             found.state.inherited = before.inherited
         if (kept := self._inheritance.belonging(found)) is not None:
@@ -447,7 +445,7 @@ class Engine:
         self._inheritance.fill(found)
         if line is None:
             return self._chosen(found)
-        damage = Damage(found, before is not None and before.mid, -1 if given is None else given[0])
+        damage = self._inheritance.damage(found, before is not None and before.mid, -1 if given is None else given[0])
 
         def search() -> Any:
             state = self._begun(found.block) if before is None else before.copy()

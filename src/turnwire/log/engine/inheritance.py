@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire import registry
+from turnwire import _backend, registry
 from turnwire.contract import FORMATS
 from turnwire.errors import Reason
 from turnwire.formats.table import KINDS
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
     Tables = list[tuple[dict[str, NDArray[Any]], int]]
+
+_core = _backend.load("log.search")
 
 
 def handed_on(inherited: dict[str, dict[str, str]], before: str | None, now: str | None) -> dict[str, dict[str, str]]:
@@ -68,15 +70,20 @@ class Inheritance:
 
     def belonging(self, found: BlockResult) -> Mask | None:
         """The records that are some by what came before them (``Format.follows``), None for all."""
-        kept = np.ones(found.rows, bool)
+        kept: Mask | None = None
         for code, table, *_ in self._rules:
             several = self._finder.code is None  # who names the format says whose its lines are
             of = {other.name: at for at, other, *_ in self._rules if table.name in (other.name, other.errors)}
             if several and table.follows and table.name in found.wires and not of.keys() & found.state.inherited.keys():
                 wires, kinds = (found.arrays[name][: found.rows] for name in ("wire", "kind"))
                 follows = (wires == code) & np.isin(kinds, [*map(KINDS.index, table.follows)])
-                kept &= ~follows | np.logical_or.accumulate(np.isin(wires, [*of.values()]) & ~follows)
-        return None if kept.all() else kept
+                own = ~follows | np.logical_or.accumulate(np.isin(wires, [*of.values()]) & ~follows)
+                kept = own if kept is None else kept & own
+        return kept
+
+    def damage(self, found: BlockResult, mid: bool, given: int) -> Damage:
+        """The damage in a block."""
+        return Damage(found, mid, given)
 
     def fill(self, found: BlockResult) -> None:
         """Adds to the records of a block what they inherit, and moves ``found.state.inherited`` to the end of it."""
@@ -120,10 +127,6 @@ def note_head(told: dict[str, str], line: bytes, wire: str) -> str:
     return "" if found is None else found[0]
 
 
-def _number(head: str) -> int:
-    return int.from_bytes(head.encode("latin-1"), "little")
-
-
 class Damage:
     """The damage in a block that only the records before it tell, where a line begins and behind what was found there:
     NUL bytes, and objects that begin as lines with records do and are no good JSON. mid: the block begins in a line;
@@ -132,55 +135,36 @@ class Damage:
     def __init__(self, found: BlockResult, mid: bool, given: int) -> None:
         self._found, self._mid, self._given, self._base = found, mid, given, found.block.base
         self._data = np.frombuffer(found.buffer, np.uint8)[: found.position]
-        self._records = found.arrays["offset"][: found.rows] - self._base
+        self._offsets, self._lengths = (found.arrays[name][: found.rows] for name in ("offset", "length"))
 
     def _begun(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The first bytes at some places, as numbers."""
-        data = self._data if len(self._data) >= _HEAD else np.append(self._data, np.zeros(_HEAD, np.uint8))
-        last = len(data) - _HEAD
-        every: NDArray[np.uint64] = np.ndarray(last + 1, "<u8", data, strides=(1,))
-        if len(places) and places.max() <= last:
-            return every[places]
-        return every[np.minimum(places, last)] >> (8 * np.maximum(places - last, 0)).astype(np.uint64)
+        data = np.append(self._data, np.zeros(_HEAD, np.uint8))
+        every: NDArray[np.uint64] = np.ndarray(len(self._data) + 1, "<u8", data, strides=(1,))
+        return every[places]
 
-    def _heads(self) -> dict[int, tuple[int, int, int]]:
-        """The heads of records, as numbers: the size of each, the number of its wire, and the row behind which it is
-        known. Adds those of the block to its state."""
+    def _heads(self) -> dict[bytes, tuple[int, int]]:
+        """The heads of records: the number of the wire of each, and the row behind which it is known. Adds those of the
+        block to its state."""
         told, codes = dict(self._found.state.inherited.get(FORMATS, {})), registry.codes()
-        known = {_number(head): (len(head), codes.index(wire), -1) for head, wire in told.items()}
-        first = self._records[: np.searchsorted(self._records, FIRST - self._base)]
-        if not len(first) or len(known) >= _MOST_HEADS:
-            return known
-        begun = self._begun(first)
-        new = self._data[first - 1] == 0x0A
-        at_start = not self._mid and bytes(self._data[: min(first[0], len(BOM) + 1)]) in (b"", BOM)
-        new[0] = (first[0] > 0 and new[0]) or at_start
-        new &= (begun & _MASKS[2] == _number('{"')) | (begun & _MASKS[3] == _number('{ "'))
-        for head, (size, *_) in known.items():
-            new &= begun & _MASKS[size] != head
-        while len(told) < _MOST_HEADS and new[row := int(new.argmax())]:
-            code = int(self._found.arrays["wire"][row])
-            said = note_head(told, int(begun[row]).to_bytes(_HEAD, "little"), codes[code])
-            known[_number(said)] = len(said), code, row
-            new &= begun & _MASKS[len(said)] != _number(said)
+        known = {head.encode("latin-1"): (codes.index(wire), -1) for head, wire in told.items()}
+        begin = -1 if self._mid else len(BOM) if bytes(self._data[: len(BOM)]) == BOM else 0
+        lines, row = (self._data, self._offsets, self._base, begin), 0
+        last = int(np.searchsorted(self._offsets, FIRST))
+        while len(known) < _MOST_HEADS and (row := _core.new_head(*lines, row, last, [*known])) < last:
+            at, code = int(self._offsets[row]) - self._base, int(self._found.arrays["wire"][row])
+            head = note_head(told, bytes(self._data[at : at + _HEAD]), codes[code])
+            known[head.encode("latin-1")] = code, row
             self._found.state.inherited[FORMATS] = told
         return known
-
-    def _are_lines(self, ends: NDArray[np.int64], starts: NDArray[np.int64]) -> bool:
-        """True if behind each of these ends is no more than the end of a line, up to the start of the next."""
-        gaps = starts - ends
-        if gaps.min() < 0 or gaps.max() > 2:
-            return False
-        between = self._data[np.append(ends[gaps > 0], ends[gaps > 1] + 1)]
-        return bool(((between == 0x0A) | (between == 0x0D)).all())
 
     def rejects(self, line: int, search: Callable[[], Tables]) -> Tables:
         """The rejects of the block with these, as its tables are. line: that at the beginning of the block; search: all
         that is damaged in it."""
-        known, stops = self._found.rejects, self._records + self._found.arrays["length"][: self._found.rows]
+        known = self._found.rejects
         if not len(self._data) or not (heads := self._heads()):
             return known
-        if not known and self._are_lines(np.append(0, stops), np.append(self._records, len(self._data))):
+        if not known and _core.are_lines(self._data, self._offsets, self._lengths, self._base):
             return known  # mostly nothing else is there
         starts, sizes = (
             np.concatenate([self._found.arrays[name][: self._found.rows], *(one[name] for one, _ in known)])
@@ -189,8 +173,9 @@ class Damage:
         order, size = np.argsort(starts, kind="stable"), len(self._data)
         ends = np.append(0, np.maximum.accumulate((starts + sizes)[order] - self._base))
         starts = np.append(starts[order] - self._base, size)
-        if self._are_lines(ends, starts):
+        if _core.are_lines(self._data, starts[:-1], ends[1:] - starts[:-1], 0):
             return known
+        numbers = [int.from_bytes(head, "little") for head in heads]
         lines = np.flatnonzero(self._data == 0x0A) + 1
 
         def free(at: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -208,7 +193,7 @@ class Damage:
             tables.append({name: np.broadcast_to(array, len(nul))[whole] for name, array in told.items()})
             places = np.append(places, free(stops))
         begun = self._begun(places)
-        if any(((begun ^ np.uint64(head)) & _MASKS[3] == 0).any() for head in heads):
+        if any(((begun ^ np.uint64(head)) & _MASKS[3] == 0).any() for head in numbers):
             for table, _ in search():
                 at = table["offset"] - self._base
                 behind = starts[np.searchsorted(starts[:-1], at, "right")]
@@ -220,10 +205,12 @@ class Damage:
             return known
         found = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
         at, begun = found["offset"], self._begun(found["offset"])
-        found |= {"line": line + np.searchsorted(lines, at, "right"), "row": np.searchsorted(self._records, at)}
+        found["row"] = np.searchsorted(self._offsets, at + self._base)
+        found["line"] = line + np.searchsorted(lines, at, "right")
         wires = np.full(len(at), -1)
-        for head, (size, code, since) in reversed(heads.items()):
-            alike = (begun ^ np.uint64(head)) & _MASKS[np.minimum(found["length"], size)] == 0
+        for head, number in reversed([*zip(heads, numbers, strict=True)]):
+            code, since = heads[head]
+            alike = (begun ^ np.uint64(number)) & _MASKS[np.minimum(found["length"], len(head))] == 0
             wires[(alike | (self._data[at] == 0)) & (found["row"] > since)] = code
         found |= {"wire": wires, "offset": at + self._base, "fault": found["fault"] + self._base}
         new = (wires >= 0) & (found["offset"] > self._given)

@@ -11,7 +11,7 @@ import queue
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Blocks, InputBlock, Reading, Stop, Stopped, stream_blocks
 from turnwire.log.input.rotated_names import forget
 from turnwire.log.input.rotation import Bookmarks, file_blocks
-from turnwire.log.input.sources import ReadOptions, found_sources, sources
+from turnwire.log.input.sources import ReadOptions, Source, found_sources, sources
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.rows import REJECT_DTYPES
@@ -186,14 +186,17 @@ class Run:
 
                 yield from Follower(self._source, self._job).looks(found)
             else:
-                yield (
-                    piece for one in found for piece in (file_blocks if one.mappable else stream_blocks)(one, self._job)
-                )
+                yield self._blocks(found)
             if failure is not None:
                 raise failure
         finally:
             if marks is not None:
                 forget()
+
+    def _blocks(self, found: Iterable[Source]) -> Blocks:
+        """The blocks of sources; each is kept by whoever has it alone, since its memory serves the next one."""
+        for one in found:
+            yield from (file_blocks if one.mappable else stream_blocks)(one, self._job)
 
     def _scanned(self, pieces: Blocks) -> Iterator[tuple[Piece, BlockResult | None]]:
         """Every block, in order, with what was found in it where another thread has scanned it already."""

@@ -171,7 +171,8 @@ class Input:
             scratch, size = memoryview(bytearray(_FIRST_READ)), 0
             while bytes(scratch[: min(size, HEAD)]) in UNDECIDED and (count := self.into(scratch[size:])) != 0:
                 size += count or 0
-            self._pushed = memoryview(b"".join((scratch[:size], self._pushed)))  # a file's buffer may hold more
+            said = scratch[:size]
+            self._pushed = memoryview(b"".join((said, self._pushed))) if self._pushed else said  # of a file's buffer
         return bytes(self._pushed[:HEAD])
 
 
@@ -310,8 +311,8 @@ class Reading:
         self.kind = getattr(source, "kind", None)
         if self._base:
             self._seek(source)
-        block: InputBlock | None = None
-        while block is None or not block.last:
+        last = False
+        while not last:
             carried = self._carried
             block = self._next(source)
             if self._watched and (self._is_rewritten() or self._is_mixed(block, len(carried))):
@@ -322,8 +323,10 @@ class Reading:
                 return
             self._taken(block)
             if block is not None:  # else a pipe paused
-                self.fault = getattr(source, "fault", None) if block.last else None
+                last = block.last
+                self.fault = getattr(source, "fault", None) if last else None
                 yield self, block
+            del block  # its memory serves the next one
 
     def _seek(self, source: Any) -> None:
         """Goes to the place to read from."""

@@ -40,8 +40,12 @@ class Rows(NamedTuple):
     keep: bool
 
 
-def _dtype(column: Column) -> str:
-    return DTYPES.get(column.kind, "i8")
+_DTYPES = {kind: np.dtype(name) for kind, name in DTYPES.items()}
+"""Comparing these is quicker than comparing names."""
+
+
+def _dtype(column: Column) -> np.dtype[Any]:
+    return _DTYPES.get(column.kind, _DTYPES["i64"])
 
 
 def file_codes(files: Iterable[tuple[str | None, int]]) -> tuple[list[str], NDArray[np.int32]]:

@@ -29,6 +29,10 @@ class Bits(NamedTuple):
     masks: NDArray[Any]
     bit: int
 
+    def has(self, row: int) -> bool:
+        """True if a row is one of them."""
+        return bool(int(self.masks[row]) >> self.bit & 1)
+
 
 def rows_of(which: Bits | NDArray[np.bool_] | None, count: int) -> NDArray[np.bool_]:
     """True if each row is one of them; None stands for all."""
@@ -85,10 +89,10 @@ class TextColumn(Sequence["str | None"]):
 
     def bytes(self, row: int) -> bytes | None:
         """The UTF-8 bytes of one row without escapes, or None if it has no value."""
-        if not self.valid[row]:
+        if self.validity is not None and not self.validity.has(row):
             return None
         span = bytes(span_of(self.buffer, self.arena, int(self.offsets[row]), int(self.lengths[row])))
-        return self.plain(span) if self.escaped[row] else span
+        return self.plain(span) if self.escapes is not None and self.escapes.has(row) else span
 
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
@@ -154,6 +158,11 @@ class PackedColumn(TextColumn):
     def lengths(self) -> NDArray[np.int64]:  # type: ignore[override]
         """The numbers of their bytes, i64."""
         return self._spans[1]
+
+    @property
+    def places(self) -> tuple[Any, None]:
+        """The places of its offset in a row, as the core takes them instead of offsets and lengths."""
+        return self.packed.places(self.name), None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -232,9 +241,10 @@ def validity_bitmap(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple
     """A bitmap, or None if every row has a value, and how many have none."""
     if valid is None:
         return None, 0
-    there = rows_of(valid, count)
-    nulls = count - int(np.count_nonzero(there))
-    return (np.packbits(there, bitorder="little"), nulls) if nulls else (None, 0)
+    masks, bit = valid if isinstance(valid, Bits) else (valid.astype(np.uint16), 0)
+    bitmap = np.empty((count + 7) // 8, np.uint8)
+    nulls = count - _views.bits(masks, bit, bitmap)
+    return (bitmap, nulls) if nulls else (None, 0)
 
 
 def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
@@ -242,28 +252,23 @@ def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
     if hasattr(_views, "text_column"):  # plain Python makes each by itself
         return [_views.text_column(text) for text in texts]
     found: list[Any] = [None] * len(texts)
-    masks = [_masks(text) for text in texts]
-    any_masks = next((one for one in masks if one is not None), None)  # where all rows have a text, any will do
+    masks: list[Any] = [
+        next((one.masks for one in (text.validity, text.escapes) if one is not None), None) for text in texts
+    ]
+    every = next((one for one in masks if one is not None), None)  # where all rows have a text, any will do
     groups: dict[tuple[Any, ...], list[int]] = {}
     for place, text in enumerate(texts):
         if isinstance(text, NumberColumn):
             found[place] = _numbers(text)
             continue
-        own = any_masks if text.validity is None and text.escapes is None else masks[place]
-        masks[place] = np.zeros(len(text), np.uint16) if own is None else own
+        every = np.zeros(len(text), np.uint16) if every is None else every
+        masks[place] = every if masks[place] is None else masks[place]
         key = id(text.buffer), id(text.arena), id(masks[place]), isinstance(text, PackedColumn)
         groups.setdefault(key, []).append(place)
-    for (*_, packed), places in groups.items():
-        fill, some = _packed if packed else _spans, [texts[place] for place in places]
-        for place, one in zip(places, fill(some, masks[places[0]]), strict=True):
+    for places in groups.values():
+        for place, one in zip(places, _spans([texts[place] for place in places], masks[places[0]]), strict=True):
             found[place] = one
     return found
-
-
-def _masks(text: TextColumn) -> Any:
-    """The masks, one a row, that say which rows have a text and which texts have escapes; None if all have one, and
-    none has escapes."""
-    return next((one.masks for one in (text.validity, text.escapes) if one is not None), None)
 
 
 def _rooms(count: int, number: int) -> tuple[list[Any], NDArray[np.uint8]]:
@@ -275,44 +280,31 @@ def _bit(which: Any) -> int:
     return -1 if which is None else which.bit
 
 
-def _packed(texts: Sequence[Any], masks: Any) -> list[Filled]:
-    """Columns whose spans stand in rows that they share."""
-    first, count = texts[0], len(texts[0])
-    packed = first.packed
-    outs, bitmaps = _rooms(count, len(texts))
-    buffer, numbers = np.frombuffer(first.buffer, np.uint8), first.rows.view(np.int32).reshape(count, -1)
-    columns = [
-        (packed.places(text.name), _bit(text.validity), out, bitmap)
-        for text, out, bitmap in zip(texts, outs, bitmaps, strict=True)
-    ]
-    tallies = _views.packed_views(buffer, numbers, packed.shape, masks, tuple(columns))
-    sizes = np.array([len(buffer)], np.int64)
-    return [
-        _filled(count, nulls, column[3], column[2], [buffer] if points else [], sizes)
-        for column, (nulls, points) in zip(columns, tallies, strict=True)
-    ]
-
-
 def _spans(texts: Sequence[TextColumn], masks: Any) -> list[Filled]:
-    """Columns with offsets and lengths of their own."""
+    """Columns with offsets and lengths of their own, or all in rows that they share."""
     first, count = texts[0], len(texts[0])
+    shared: tuple[Any, ...] = ()
     outs, bitmaps = _rooms(count, len(texts))
     buffer, arena = np.frombuffer(first.buffer, np.uint8), np.frombuffer(first.arena, np.uint8)
+    if isinstance(first, PackedColumn):
+        shared = first.rows.view(np.int32).reshape(count, -1), first.packed.shape
+    places = [text.places if isinstance(text, PackedColumn) else (text.offsets, text.lengths) for text in texts]
     columns = [
-        (text.offsets, text.lengths, _bit(text.validity), _bit(text.escapes), out, bitmap)
-        for text, out, bitmap in zip(texts, outs, bitmaps, strict=True)
+        (*place, *map(_bit, (text.validity, text.escapes)), *rooms)
+        for text, place, *rooms in zip(texts, places, outs, bitmaps, strict=True)
     ]
-    tallies = _views.text_views(buffer, arena, masks, tuple(columns))
+    tallies = _views.text_views(buffer, arena, masks, tuple(columns), *shared)
     sizes = np.array([len(buffer), len(arena)], np.int64)
     found = []
     for text, column, (nulls, points, rows, size) in zip(texts, columns, tallies, strict=True):
-        data, out = _data(buffer, arena, points), column[4]
+        # Where all texts are short, nobody has to keep the bytes that were scanned.
+        data, out = [buffer, arena][: points * (2 if len(arena) else 1)], column[-2]
         if rows and nulls < count:
             data += _without_escapes(text, size, buffer, arena, masks, len(data), out)
             sizes_here = np.array([len(part) for part in data], np.int64)
-            found.append(_filled(count, nulls, column[5], out, data, sizes_here))
+            found.append(_filled(count, nulls, column[-1], out, data, sizes_here))
         else:
-            found.append(_filled(count, nulls, column[5], out, data, sizes))
+            found.append(_filled(count, nulls, column[-1], out, data, sizes))
     return found
 
 
@@ -340,20 +332,14 @@ def _filled(count: int, nulls: int, bitmap: Any, views: Any, data: list[Any], si
 def _numbers(text: NumberColumn) -> Filled:
     """Whole numbers: most have digits enough for the view alone."""
     count = len(text)
-    (out,), (bitmap,) = _rooms(count, 1)
+    (out,), (every,) = _rooms(count, 1)
+    bitmap, nulls = validity_bitmap(text.validity, count)
+    every[:] = 0xFF
     views = out[: count * _VIEW].reshape(count, _VIEW)
     long = count and int(text.numbers.max()) >= 10**_views.INLINE
     side = np.empty(count * _views.DECIMAL if long else 0, np.uint8)
-    masks, bit = text.validity or (None, -1)
-    nulls, used = _views.number_views(text.numbers, masks, bit, views, bitmap, side)
+    used = _views.number_views(text.numbers, every if bitmap is None else bitmap, views, side)
     return _filled(count, nulls, bitmap, views, [side[:used]] if used else [], np.array([used], np.int64))
-
-
-def _data(buffer: Any, arena: Any, points: bool) -> list[Any]:
-    """The buffers that views point to. Where all texts are short, nobody has to keep the bytes that were scanned."""
-    if not points:
-        return []
-    return [buffer, arena] if len(arena) else [buffer]
 
 
 def _plain(text: Any, rows: Any, number: int, views: Any) -> list[Any]:
