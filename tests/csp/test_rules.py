@@ -95,6 +95,12 @@ def test_an_undefined_name_is_a_fact_where_it_was_defined(text, severities):
     assert [issue.severity for issue in found if issue.reason == "undef"] == severities
 
 
+def test_what_is_no_record_is_refused_as_by_check():
+    with pytest.raises(turnwire.EncodeError) as caught:
+        csp.lint("CSP/1\n")
+    assert (caught.value.reason, caught.value.wire) == ("wrong_type", "csp")
+
+
 def test_the_examples_of_the_specification_are_clean():
     text = (
         DEFS

@@ -28,6 +28,7 @@ from turnwire.csp.messages import (
     Task,
     task_of,
 )
+from turnwire.csp.spec import WIRE
 from turnwire.csp.state import State, bytes_of
 from turnwire.errors import Issue, Reason, expect
 
@@ -132,9 +133,9 @@ def lint(document: Document | CspMessage, store: Store | None = None) -> list[Is
     "info" (restate, expanded, filler, full_rewrite, synonym). A misspelt DEF or law is the "warning" junk.
 
     Uses the definitions of the document and of ``store`` (the state before it). ``where`` is the first line of the
-    record. Raises TypeError for other objects.
+    record. Raises EncodeError(wrong_type) for other objects.
     """
-    expect(document, Record | Document, "expected a Document or a CSP/1 record")
+    expect(document, Record | Document, "lint expects a CSP/1 record or a Document", WIRE)
     records: list[Record] = document.records if isinstance(document, Document) else [document]
     linter = Linter(store)
     found: list[Issue] = []

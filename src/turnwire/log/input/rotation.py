@@ -108,6 +108,9 @@ class Bookmarks:
             if not 0 <= self.record <= MOST:
                 raise ValueError(f"record {self.record}")
             marks = [Bookmark(**entry).checked() for entry in token["files"]]
+        except json.JSONDecodeError:
+            text = "this is not a position of a scan, which is a dict or its JSON, but the name of a file or other text"
+            raise DecodeError(Reason.BAD_POSITION, text) from None
         except KeyError as missing:
             raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: it has no {missing}") from None
         except (TypeError, ValueError, OverflowError, RecursionError) as problem:
