@@ -209,6 +209,7 @@ def test_any_pieces_give_what_a_scan_finds(wire: str | None) -> None:
         errors += len(expected[1])
         for size in (1, chance.randrange(2, 14), chance.randrange(14, 300), len(data)):
             assert drained(Decoder(wire), in_pieces(data, size)) == expected, (size, data)
+        assert drained(Decoder(wire), re.split(rb"(?<=\n)(?=CSP/1\n)", data)) == expected, data  # a message a piece
     assert set(met) == (set(WIRES) if wire is None else {wire})
     assert errors and met.total() + errors > 3
 

@@ -6,10 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "portable.h"
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "wide.h"
 
 enum { TW_NSLIP, TW_CSP, TW_SSTP, TW_SAP, TW_KICK, TW_UNSURE };
 
@@ -61,28 +58,39 @@ static inline unsigned tw_key_mark(const uint8_t *p, const uint8_t *end)
     return 0;
 }
 
+#ifdef TW_X86
+/* The bits of all keys in [p, end), more than 34 bytes. Three bytes of a key are looked at at once, of each byte its low half:
+ * what that can be in the keys of a set is a bit of the set. The sets: messageId, receiver; taskId, NACK; correlationId, stream,
+ * __REALTIME_TIMESTAMP; header, channel; origin, protocolVersion; ACK; sender; an escape. */
+TW_TARGET("avx2") static TW_APART unsigned tw_marks_avx2(const uint8_t *p, const uint8_t *end)
+{
+    static const uint8_t low[3][16] = {
+        { 16, 32, 1, 4 | 8 | 64, 2, 0, 0, 0, 8, 0, 0, 0, 128, 1, 2, 4 | 16 },
+        { 0, 2, 16, 32, 4, 1 | 8 | 64 | 128, 0, 0, 8, 0, 0, 0, 0, 0, 0, 4 },
+        { 128, 8 | 128, 4 | 128, 1 | 2 | 128, 128, 128, 128, 128, 128, 16 | 128, 128, 32 | 128, 128, 128, 64 | 128, 16 | 128 },
+    };
+    const uint8_t *last = end - 35;
+    unsigned found = 0;
+    for (;; p += 32) {
+        if (p > last) p = last;
+        __m256i sets = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)p), _mm256_set1_epi8('"'));
+        for (int at = 0; at < 3; at++) {
+            __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)low[at]));
+            sets = _mm256_and_si256(sets, _mm256_shuffle_epi8(table, _mm256_loadu_si256((const __m256i *)(p + 1 + at))));
+        }
+        uint32_t hits = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(sets, _mm256_setzero_si256()));
+        for (; hits; hits &= hits - 1) found |= tw_key_mark(p + tw_low_zeros_32(hits) + 1, end);
+        if (p == last) return found;
+    }
+}
+#endif
+
 /* The bits of all keys in [p, end). */
 static unsigned tw_marks_in(const uint8_t *p, const uint8_t *end)
 {
     unsigned found = 0;
-#if defined(__SSE2__)
-    /* The table of what is behind the first byte of a key: looked up, since a switch cannot be predicted. */
-    static const uint8_t second[2][128] = {
-        {['h'] = 'e', ['o'] = 'r', ['p'] = 'r', ['t'] = 'a', ['m'] = 'e', ['A'] = 'C', ['N'] = 'A', ['s'] = 'e', ['_'] = '_',
-         ['\\'] = 'u', ['r'] = 'e', ['c'] = 'o'},
-        {['s'] = 't', ['c'] = 'h'}};
-    for (; end - p > 65; p += 64) {
-        uint64_t hits = 0;
-        for (int at = 0; at < 64; at += 16) {  /* a quote, and behind it a byte from "A" to DEL */
-            __m128i here = _mm_loadu_si128((const __m128i *)(p + at)), next = _mm_loadu_si128((const __m128i *)(p + at + 1));
-            here = _mm_and_si128(_mm_cmpeq_epi8(here, _mm_set1_epi8('"')), _mm_cmpgt_epi8(next, _mm_set1_epi8('@')));
-            hits |= (uint64_t)(unsigned)_mm_movemask_epi8(here) << at;
-        }
-        for (; hits; hits &= hits - 1) {
-            const uint8_t *key = p + __builtin_ctzll(hits) + 1;
-            if ((key[1] == second[0][*key]) | (key[1] == second[1][*key])) found |= tw_key_mark(key, end);
-        }
-    }
+#ifdef TW_X86
+    if (end - p > 34 && TW_PROCESSOR_HAS("avx2")) return tw_marks_avx2(p, end);
 #endif
     for (; end - p > 1; p++)
         if (*p == '"') found |= tw_key_mark(p + 1, end);

@@ -16,6 +16,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
+from _native.common.text cimport exact_text
 from turnwire.contract import LIMITS as _LIMITS
 from turnwire.csp import messages as _messages
 from turnwire.csp import spec as _spec
@@ -227,13 +228,6 @@ include "_native/csp/scanner.pxi"
 NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
 
 
-cdef int take_limits(tuple limits, int64_t *into) except -1:
-    cdef int i
-    for i in range(3):
-        into[i] = min(<int64_t>limits[i], <int64_t>1 << 62)
-    return 0
-
-
 cdef list rows_of(int32_t *table, int64_t count, int width, int64_t extra):
     """Tuples of a table; ``extra`` is added to the column of the first extra."""
     cdef list result = []
@@ -263,7 +257,7 @@ def tables(bytes data not None, tuple limits=NO_LIMIT, str wanted="all", int lev
     cdef int32_t *table
     if size >= <int64_t>1 << 31:
         raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
-    take_limits(limits, most)
+    most[0], most[1], most[2] = limits
     rows, extras, rejects = [], [], []
     start_scanner(&scanner, text, 0, size, True, most, csp_lister_of(level))
     try:
@@ -307,14 +301,14 @@ include "_native/csp/objects.pxi"
 # --- the functions of the package: what is not usual goes the long way ----------------------------------------------------
 
 
-def decode(text, *, mode="strict", limits=_LIMITS):
-    """Reads the single message of a text; code fences around it are ignored.
+def read(data, /):
+    """The message of a text (str or bytes) in the plainest form, or None. It ends where the text does, in a log too."""
+    cdef Py_ssize_t size
+    cdef const uint8_t *text = exact_text(data, &size)
+    return None if text == NULL else plain_message(data, text, size)
 
-    DEF and LAWS may precede it; after it they are reported as restate ("info"), with their line. Raises DecodeError
-    like :func:`parse`, and also empty_message if there is no text, no_message for records without a message, and
-    trailing_text for a record after it. Lenient reading ignores text around the message (an "info" issue) and returns
-    the first message.
-    """
+
+def decode(text, *, mode="strict", limits=_LIMITS):
     if limits is _LIMITS and mode == "strict":
         made = usual_message(text)
         if made is not None:
@@ -323,24 +317,11 @@ def decode(text, *, mode="strict", limits=_LIMITS):
 
 
 def encode(record, bint strict=True):
-    """Writes a record, or a document (records separated by blank lines), as canonical text.
-
-    Strict writing raises EncodeError (reason, and ``line`` in the text that would have been written, or ``path``) for
-    anything that strict reading rejects, and for a message that lenient reading returned with warnings (``replace()``
-    it or clear its ``issues`` once you trust it). ``strict=False`` writes the message as it was read. Both reject
-    values that the wire cannot express (a newline in a header, a lone surrogate).
-    """
     text = text_of(record, strict)
     return long_way().encode_closely(record, strict) if text is None else text
 
 
 def check(message):
-    """Lists the issues of a record: problems that strict writing rejects ("warning"), and those that may be fine
-    ("info").
-
-    ``where`` is a line of the text that ``encode(message, strict=False)`` returns; for warnings from reading, the line
-    where they were found. Raises EncodeError(wrong_type) for other objects.
-    """
     return [] if clean(message) else long_way().check_closely(message)
 
 

@@ -5,7 +5,7 @@
 # Rows and extras are those of csp/scanner.pxi. AT_... are the places of attributes (slots) in the objects of turnwire.csp.messages.
 
 cdef enum:
-    FEW = 64  # extras for which there is room on the stack
+    FEW = 64  # extras for which there is room
     ROOM = 2048  # bytes of text for which there is
     CSP_ROOM = 32  # bytes behind a text that csp/fast_path.h may read
     MOST_FIELDS = 8  # fields of a known block that are sorted here
@@ -13,8 +13,7 @@ cdef enum:
 cdef struct Result:  # the tables of a scanner that reads one message
     int32_t row[2 * 24]
     int32_t reject[6]
-    int32_t few[5 * FEW]
-    int32_t *extras  # few, or memory of its own where there are more
+    int32_t extras[5 * FEW]
 
 cdef object CspMessage = _messages.CspMessage
 cdef object Generic = _messages.Generic
@@ -45,7 +44,7 @@ cdef Py_ssize_t AT_PATCH_ID = slot_offset(Patch.id), AT_BASE = slot_offset(Patch
 cdef Py_ssize_t AT_OPS = slot_offset(Patch.ops), AT_APPLY = slot_offset(Patch.apply)
 
 cdef int64_t usual_limits[3]
-take_limits((_LIMITS.message, _LIMITS.fields, _LIMITS.key), usual_limits)
+usual_limits[0], usual_limits[1], usual_limits[2] = _LIMITS.message, _LIMITS.fields, _LIMITS.key
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -77,7 +76,7 @@ cdef bint read_usual(uint8_t *data, int64_t size, Result *result) noexcept nogil
 cdef bint split_lines(const uint8_t *data, int64_t start, int64_t stop, bint changes, Result *result) noexcept nogil:
     """Fills in the extras of a block's lines, which are known to be good: operations of a patch (``changes``), or fields. False
     where there are more than FEW."""
-    cdef int32_t *extra = result.few
+    cdef int32_t *extra = result.extras
     cdef int64_t name, at, end
     while start < stop:
         if result.row[23] == FEW:
@@ -101,29 +100,17 @@ cdef bint split_lines(const uint8_t *data, int64_t start, int64_t stop, bint cha
     return True
 
 
-cdef bint read_one(const uint8_t *data, int64_t size, Result *result) except -1:
-    """Reads a text by the scanner; False unless it is one message without a fault, and blank lines.
-
-    The caller frees ``result.extras`` where it is not ``result.few``."""
+cdef bint read_one(const uint8_t *data, int64_t size, Result *result, int32_t *extras, int64_t most_extras) noexcept:
+    """Reads a text by the scanner; False unless it is one message without a fault, and blank lines."""
     cdef Scanner scanner
-    cdef int64_t most_extras = FEW
     if size > usual_limits[0]:
         return False
-    while True:
-        start_scanner(&scanner, data, 0, size, True, usual_limits, find_lines)
-        scanner.rows, scanner.extras, scanner.rejects = result.row, result.extras, result.reject
-        scanner.most_rows, scanner.most_extras, scanner.most_rejects = 2, most_extras, 1
-        run_scanner(&scanner)
-        free(scanner.closings.lines)
-        if scanner.place >= size:
-            return scanner.row_count == 1 and scanner.reject_count == 0 and result.row[3] < TEMPLATE
-        if most_extras > FEW or scanner.row_count or scanner.reject_count:
-            return False
-        most_extras = size // 2 + FEW  # the shortest is a letter and a newline
-        result.extras = <int32_t *>malloc(most_extras * 5 * sizeof(int32_t))
-        if result.extras == NULL:
-            result.extras = result.few
-            raise MemoryError
+    start_scanner(&scanner, data, 0, size, True, usual_limits, find_lines)
+    scanner.rows, scanner.extras, scanner.rejects = result.row, extras, result.reject
+    scanner.most_rows, scanner.most_extras, scanner.most_rejects = 2, most_extras, 1
+    run_scanner(&scanner)
+    free(scanner.closings.lines)
+    return scanner.place >= size and scanner.row_count == 1 and scanner.reject_count == 0 and result.row[3] < TEMPLATE
 
 
 # Behind this, ``is_ascii`` says that all of the text is ASCII: its parts are then copied, not decoded.
@@ -305,40 +292,43 @@ cdef bint is_untouched(object message, PyObject *parts) noexcept:
     return True
 
 
+cdef object plain_message(object data, const uint8_t *text, Py_ssize_t size):
+    """The message of a text (``data``, as bytes in ``text``) that csp/fast_path.h reads, or None."""
+    cdef Result result
+    cdef uint8_t copy[ROOM]
+    cdef bint exact
+    if size == 0 or size > ROOM - CSP_ROOM or text[size - 1] != 10:
+        return None
+    memcpy(copy, text, size)
+    if not read_usual(copy, size, &result):
+        return None
+    made = message_of(copy, result.row, result.extras, 1, tw_is_ascii(<const char *>copy, size))
+    exact = least_size(result.row, result.extras) == size and memchr(copy, 13, size) == NULL
+    fill_slot(made, AT_SOURCE, parts_of(made, data, exact))
+    return made
+
+
 cdef object usual_message(object data):
     """The message in ``data`` (str or bytes), if strict reading takes it and only blank lines are beside it; else None."""
     cdef Result result
-    cdef uint8_t copy[ROOM]
-    cdef Py_ssize_t size = 0
-    cdef const uint8_t *text
-    cdef bint exact
-    if type(data) is bytes:
-        text = <const uint8_t *><const char *>data
-        size = len(<bytes>data)
-    elif type(data) is str:
-        try:
-            text = <const uint8_t *>PyUnicode_AsUTF8AndSize(data, &size)
-        except UnicodeEncodeError:
-            return None
-    else:
+    cdef Py_ssize_t size
+    cdef const uint8_t *text = exact_text(data, &size)
+    if text == NULL:
         return None
-    result.extras = result.few
-    if size <= ROOM - CSP_ROOM:
-        memcpy(copy, text, size)
-        if size and copy[size - 1] == 10 and read_usual(copy, size, &result):
-            made = message_of(copy, result.row, result.few, 1, tw_is_ascii(<const char *>copy, size))
-            exact = least_size(result.row, result.few) == size and memchr(copy, 13, size) == NULL
-            fill_slot(made, AT_SOURCE, parts_of(made, data, exact))
-            return made
+    made = plain_message(data, text, size)
+    if made is not None:
+        return made
+    cdef int64_t most_extras = size // 2 + 1  # the shortest line is a letter and a newline
+    cdef int32_t *extras = <int32_t *>malloc(most_extras * 5 * sizeof(int32_t))
+    if extras == NULL:
+        raise MemoryError
     try:
-        if not read_one(text, size, &result):
-            return None
-        made = message_of(text, result.row, result.extras, 1, tw_is_ascii(<const char *>text, size))
-        fill_slot(made, AT_SOURCE, parts_of(made, data, False))
+        if read_one(text, size, &result, extras, most_extras):
+            made = message_of(text, result.row, extras, 1, tw_is_ascii(<const char *>text, size))
+            fill_slot(made, AT_SOURCE, parts_of(made, data, False))
         return made
     finally:
-        if result.extras != result.few:
-            free(result.extras)
+        free(extras)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

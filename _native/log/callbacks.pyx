@@ -9,8 +9,6 @@ cdef extern from "Python.h":
     void PyErr_Restore(PyObject *kind, PyObject *value, PyObject *traceback)
     bint Py_IsInitialized() nogil
 
-ctypedef void (*Address)(void *argument) noexcept nogil
-
 cdef list FUNCTIONS = []
 cdef Py_ssize_t[6] RELEASES
 
@@ -46,7 +44,7 @@ cdef void call(int slot, void *argument) noexcept with gil:
     PyErr_Restore(kind, value, traceback)
 
 
-cdef inline void enter(int slot, void *argument) noexcept nogil:
+cdef void enter(int slot, void *argument) noexcept nogil:
     # While the interpreter goes down there is nobody left to give memory back to; but who calls wants to see it done.
     if Py_IsInitialized():
         call(slot, argument)
@@ -54,31 +52,17 @@ cdef inline void enter(int slot, void *argument) noexcept nogil:
         (<void **>(<char *>argument + RELEASES[slot]))[0] = NULL
 
 
-cdef void slot_0(void *argument) noexcept nogil:
-    enter(0, argument)
+cdef extern from *:
+    """
+    static void (*tw_enter)(int, void *);
+    #define TW_SLOT(number) static void tw_slot_##number(void *argument) { tw_enter(number, argument); }
+    TW_SLOT(0) TW_SLOT(1) TW_SLOT(2) TW_SLOT(3) TW_SLOT(4) TW_SLOT(5)
+    static void (*const tw_slots[6])(void *) = { tw_slot_0, tw_slot_1, tw_slot_2, tw_slot_3, tw_slot_4, tw_slot_5 };
+    """
+    void (*tw_enter)(int slot, void *argument) noexcept nogil
+    void **tw_slots
 
-
-cdef void slot_1(void *argument) noexcept nogil:
-    enter(1, argument)
-
-
-cdef void slot_2(void *argument) noexcept nogil:
-    enter(2, argument)
-
-
-cdef void slot_3(void *argument) noexcept nogil:
-    enter(3, argument)
-
-
-cdef void slot_4(void *argument) noexcept nogil:
-    enter(4, argument)
-
-
-cdef void slot_5(void *argument) noexcept nogil:
-    enter(5, argument)
-
-
-cdef Address[6] SLOTS = [slot_0, slot_1, slot_2, slot_3, slot_4, slot_5]
+tw_enter = enter
 
 
 def foreign(function, release=None):
@@ -93,4 +77,4 @@ def foreign(function, release=None):
         raise ValueError("there is room for six functions")
     RELEASES[len(FUNCTIONS)] = -1 if release is None else release
     FUNCTIONS.append(function)
-    return <size_t>SLOTS[len(FUNCTIONS) - 1]
+    return <size_t>tw_slots[len(FUNCTIONS) - 1]

@@ -106,6 +106,8 @@ cdef extern from "_native/log/streams.h" nogil:
     void tw_opening_tables()
     int tw_search_top(tw_search *w)
     int64_t tw_line_of(tw_lines *k, size_t at)
+    int64_t tw_newlines(const uint8_t *p, size_t size)
+    const uint8_t *tw_skip(const uint8_t *p, const uint8_t *end)
 
 cdef extern from "_native/common/first_bytes.h" nogil:
     enum:
@@ -113,7 +115,6 @@ cdef extern from "_native/common/first_bytes.h" nogil:
     unsigned tw_marks_in(const uint8_t *p, const uint8_t *end)
     int tw_json_wire(const uint8_t *p, const uint8_t *end, const unsigned *marks)
     const uint8_t *tw_behind_object(const uint8_t *p, const uint8_t *end)
-    bint tw_is_json_blank(uint8_t byte)
 
 tw_opening_tables()
 
@@ -959,6 +960,7 @@ cdef class Beginning:
 
     cdef list decoders
     cdef object load, decode, decode_lines
+    cdef object ahead  # the message that ``held`` is, if a line of CSP/1 is next
     cdef int code
     cdef Py_ssize_t limit, room
     cdef size_t version
@@ -977,50 +979,64 @@ cdef class Beginning:
         self.offset, self.line = 0, 1
 
     def leave(self):
-        self.plain = False
+        self.plain, self.ahead = False, None
         self.version += 1
         held, self.held = self.held, b""
         return held
 
     def feed(self, data):
-        cdef const uint8_t *s
-        cdef const uint8_t *p
-        cdef const uint8_t *end
-        cdef const uint8_t *stop
-        cdef const uint8_t *newline
-        cdef const uint8_t *tried
+        cdef const uint8_t *s, *p, *end, *stop, *newline, *tried
+        cdef unsigned marks
         cdef int code, waits = 0
-        cdef bint mid = self.mid, touched = False, tail = False
-        cdef Py_ssize_t line = self.line
+        cdef bint mid = self.mid, touched = False, tail = False, fresh = not self.held
+        cdef Py_ssize_t line = self.line, skipped = 0
         cdef size_t version = self.version
-        cdef list found = []
+        cdef list found = None
         cdef list some
         cdef bytes text
+        ahead = None
         if type(data) is not bytes or not self.plain or len(<bytes>data) + len(self.held) > self.room:
             return False
-        text = self.held + <bytes>data if self.held else <bytes>data
+        if self.ahead is not None and (<bytes>data).startswith(b"CSP/1\n"):
+            text, found, skipped, touched, tail, fresh = data, [self.ahead], len(self.held), True, True, True
+            line += tw_newlines(self.held, <size_t>skipped)
+        else:
+            text = data if fresh else self.held + <bytes>data
         s = p = tried = text
         end = s + len(text)
         while p < end:
             newline = <const uint8_t *>memchr(p, c"\n", <size_t>(end - p))
             stop = end if newline is NULL else newline
             code = TW_UNSURE
+            message = None
             if p[0] == c"{":
-                if newline is NULL:
+                marks = tw_marks_in(p, stop)
+                code = -1 if marks & TW_PIECE else tw_json_wire(p, stop, &marks)  # a line of Docker or journald, maybe
+                if newline is NULL and (end - 1)[0] == c"}":
+                    message = self.read(text, p - s, stop - s, code, True)
+                if newline is NULL and message is None:
                     stop = tw_behind_object(p, end)
                     waits = stop is NULL
                     if stop is not end:
                         break
-                code = json_wire(p, stop)
             elif p[0] == c"@":
                 if newline is NULL and (end - 1)[0] != c"#":
                     waits = memchr(p, c"#", <size_t>(end - p)) is NULL
                     break
                 code = TW_NSLIP if stop - p > 1 and p[1] == c"a" else -1
             elif p[0] == c"C" and not mid:
-                stop = csp_message(s, p, end, self.limit, &waits)
+                stop = next_csp(p, end)
+                while stop - p > 1 and (stop - 1)[0] == (stop - 2)[0] == c"\n":  # blank lines
+                    stop -= 1
+                if fresh or p > s or stop < end:
+                    message = self.read(text, p - s, stop - s, TW_CSP, True)
+                if message is not None and stop is end:
+                    ahead, waits = message, 1
+                    break
+                if message is None:
+                    stop = csp_message(s, p, end, self.limit, &waits)
                 code = -1 if stop is NULL else TW_CSP
-            elif newline is not NULL and is_blank(p, stop):
+            elif newline is not NULL and tw_skip(p, stop) is stop:
                 p, mid = stop + 1, False
                 line += 1
                 continue
@@ -1030,18 +1046,25 @@ cdef class Beginning:
                 tried = behind_lines(p, end, self.limit)
                 some = self.read_lines(text[p - s : tried - s]) if tried > stop + 1 else None
                 if some is not None:
-                    found += some if self.code == TW_NSLIP or self.code == TW_UNSURE else []
+                    if self.code == TW_NSLIP or self.code == TW_UNSURE:
+                        found = some if found is None else found + some
                     p, mid, touched = tried, False, True
                     line += len(some)
                     continue
-            if code < 0 or stop - p > self.limit or not self.read(found, text, p - s, stop - s, code):
-                break
+            if message is None:
+                message = self.read(text, p - s, stop - s, code, False)
+                if message is None:
+                    break
+            if code == self.code or code == TW_UNSURE or self.code == TW_UNSURE or self.code < 0:
+                if found is None:
+                    found = [message]
+                else:
+                    found.append(message)
             touched = True
             if code == TW_CSP:
                 tail = True
-                while p < stop:
-                    line += p[0] == c"\n"
-                    p += 1
+                line += tw_newlines(p, <size_t>(stop - p))
+                p = stop
             else:
                 mid = newline is NULL
                 line += not mid
@@ -1050,39 +1073,43 @@ cdef class Beginning:
             return False
         self.version += 1
         self.held = b"" if p is end else text[p - s :] if p > s else text
-        self.mid, self.line = mid, line
-        self.offset += p - s
-        self.passed, self.touched, self.tail = self.passed or p > s, self.touched or touched, self.tail or tail
+        self.mid, self.line, self.ahead = mid, line, ahead
+        skipped += p - s
+        self.offset += skipped
+        self.passed, self.touched, self.tail = self.passed or skipped > 0, self.touched or touched, self.tail or tail
+        if found is None:
+            found = []
         if p is end or (waits and end - p <= most_held):
             return found
         self.plain, self.messages = False, found
         return True
 
-    cdef bint read(self, list found, bytes text, Py_ssize_t start, Py_ssize_t stop, int code) except -1:
-        """Reads one message. False if it is damaged."""
-        cdef bint wanted = code == self.code or code == TW_UNSURE or self.code == TW_UNSURE
-        if self.code < 0 and code == TW_CSP:
-            return False
-        if not wanted and code == TW_CSP:
-            return True
-        decode = self.decode
+    cdef object read(self, bytes text, Py_ssize_t start, Py_ssize_t stop, int code, bint plainly):
+        """One message, or True for one of CSP/1 that is not wanted; None if it is damaged or none, or not as plain as the core
+        of its wire reads it, where that is all that is tried (plainly)."""
+        if code < 0 or stop - start > self.limit or (self.code < 0 and code == TW_CSP):
+            return None
+        if code == TW_CSP and code != self.code and self.code != TW_UNSURE:
+            return None if plainly else True
+        read, decode = None, self.decode
         if code != TW_UNSURE and self.code >= 0:
-            decode = self.decoders[code]
-            if decode is None:
-                decode = self.decoders[code] = self.load(code)
+            if self.decoders[code] is None:
+                self.decoders[code] = self.load(code)
+            read, decode = <tuple>self.decoders[code]
+        if start or stop < len(text):
+            text = PyBytes_FromStringAndSize(<const char *>text + start, stop - start)
+        message = None if read is None else read(text)
+        if message is not None or plainly:
+            return message
         try:
-            message = decode(PyBytes_FromStringAndSize(<const char *>text + start, stop - start))
+            return decode(text)
         except DecodeError:
-            return False
-        if wanted or self.code < 0:
-            found.append(message)
-        return True
-
+            return None
 
     cdef list read_lines(self, bytes lines):
         """The messages of lines of nSLIP; None if one is damaged."""
         if self.decode_lines is None:
-            self.decode_lines = self.load(TW_NSLIP, True)
+            self.decode_lines = self.load(TW_NSLIP, True)[1]
         try:
             return self.decode_lines(lines)
         except DecodeError:
@@ -1100,10 +1127,16 @@ cdef const uint8_t *behind_lines(const uint8_t *p, const uint8_t *end, Py_ssize_
     return p
 
 
-cdef int json_wire(const uint8_t *p, const uint8_t *end) noexcept:
-    """The wire of an object, or -1 if it may be a line of Docker or journald."""
-    cdef unsigned marks = tw_marks_in(p, end)
-    return -1 if marks & TW_PIECE else tw_json_wire(p, end, &marks)
+cdef const uint8_t *next_csp(const uint8_t *p, const uint8_t *end) noexcept:
+    """The next line behind the one at p that is just CSP/1, or end."""
+    cdef const uint8_t *slash = p + 4
+    while end - slash > 3:
+        slash = <const uint8_t *>memchr(slash + 1, c"/", <size_t>(end - slash - 3))
+        if slash is NULL:
+            break
+        if slash - p > 3 and memcmp(slash - 4, b"\nCSP/1\n", 7) == 0:
+            return slash - 3
+    return end
 
 
 cdef const uint8_t *csp_message(const uint8_t *s, const uint8_t *p, const uint8_t *end, int64_t limit, int *waits) noexcept:
@@ -1117,9 +1150,3 @@ cdef const uint8_t *csp_message(const uint8_t *s, const uint8_t *p, const uint8_
     match_message(s, p - s, end - s, False, limit, &around, &m)
     waits[0] = m.what == TW_CSP_OPEN
     return s + m.stop if m.what == TW_CSP_RECORD else NULL
-
-
-cdef bint is_blank(const uint8_t *p, const uint8_t *stop) noexcept:
-    while p < stop and tw_is_json_blank(p[0]):
-        p += 1
-    return p is stop

@@ -359,9 +359,13 @@ def prompt(wire: str, size: str = "full") -> str:
     return found(short=True) if size == "short" and "short" in signature(found).parameters else found()
 
 
-def own_decode(name: str) -> Any:
-    """The function that decodes one message, but no document, of a built-in wire; None for any other."""
-    return import_module(f"{_BUILT_IN[name]}.codec").decode if name in _BUILT_IN else None
+def own_decode(name: str) -> tuple[Any, Any]:
+    """What reads one message, but no document, of a built-in wire: (data) -> the message, or None for what decode is to
+    read, if its core has such; and decode. Twice None for any other wire."""
+    if name not in _BUILT_IN:
+        return None, None
+    codec = import_module(f"{_BUILT_IN[name]}.codec")
+    return getattr(getattr(codec, "CORE", None), "read", None), codec.decode
 
 
 def _own_class(cls: type) -> tuple[Any, Any, bool, Any, Any] | None:
@@ -371,9 +375,9 @@ def _own_class(cls: type) -> tuple[Any, Any, bool, Any, Any] | None:
     name = wire_of_class(cls) if cls.__module__.startswith("turnwire.") else None
     if name is None:
         return None
-    found, core = wire(name), None  # a wire in a folder of its own has the codec that its descriptor names
-    if name in _BUILT_IN:
-        core = getattr(import_module(f"{_BUILT_IN[name]}.codec"), "core", lambda: None)()
+    found = wire(name)  # a wire in a folder of its own has the codec that its descriptor names
+    codec = import_module(f"{_BUILT_IN[name]}.codec") if name in _BUILT_IN else None
+    core = getattr(codec, "CORE", None)
     return found.encode, found.check, found.always_strict, getattr(core, "text", None), getattr(core, "is_clean", None)
 
 

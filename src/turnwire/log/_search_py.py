@@ -87,8 +87,8 @@ class Beginning:
     """Reads whole messages at the beginning of what is fed, as long as each is on a line of its own (of CSP/1: on
     several, up to the one that ends it). That takes a hundredth of the time of a search, for which it leaves the rest.
 
-    load: (number of a built-in wire) -> its decode of one message, and for nSLIP and True that of many lines. decode:
-    that of the wire that is read, or of all, for what first bytes do not tell. code: the number of the wire whose
+    load: (number of a built-in wire) -> ``registry.own_decode``, of nSLIP and True for many lines. decode: that of the
+    wire that is read, or of all, for what first bytes do not tell. code: the number of the wire whose
     messages to give; None for all, -1 for one that is not built in. limit: bytes of a message; room: bytes that may
     wait.
 
@@ -105,9 +105,9 @@ class Beginning:
         self._limit, self._room, self._code, self._lock = limit, room, code, lock
         self._decoders = {b"@": decode, b"{": decode}
         if code in (None, finder.csp):
-            self._decoders[b"C"] = load(finder.csp)
+            self._decoders[b"C"] = load(finder.csp)[1]
         if code is None:
-            self._decoders[b"@"] = load(finder.nslip)
+            self._decoders[b"@"] = load(finder.nslip)[1]
         self.held, self.offset, self.line = b"", 0, 1
         self.messages: list[Any] = []
         self.plain, self.mid = True, False

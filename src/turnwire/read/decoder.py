@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic
 
+from turnwire import _backend
 from turnwire._lazy import require_numpy
 from turnwire.contract import LIMITS, Limits, checked_limits
 
@@ -39,6 +40,8 @@ class Decoder(Generic[M]):
             ended it (fences in a heredoc), the decoder may find its end later, by at most a sixteenth of its size.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` the bytes kept between two calls.
     """
+
+    __slots__ = ("__weakref__", "_lock", "_stream", "_whole", "wire")
 
     if TYPE_CHECKING:
         # fmt: off
@@ -80,7 +83,7 @@ class Decoder(Generic[M]):
         self._whole, self._lock = self._stream.front.feed, self._stream.lock
         self.wire = wire
 
-    def feed(self, data: bytes | bytearray | memoryview) -> list[M]:
+    def feed(self, data: bytes | bytearray | memoryview, /) -> list[M]:
         """Returns the messages that ``data`` completes, in order. Raises DecodeError for a damaged one (see the
         class), and buffer_full, which changes nothing, if more than ``limits.feed_buffer`` would be kept."""
         found: list[M] | bool = self._whole(data)
@@ -94,3 +97,7 @@ class Decoder(Generic[M]):
         the others. Later input starts a new text, but offsets and lines continue."""
         with self._lock:
             return self._stream.close()
+
+
+if not TYPE_CHECKING and _backend.NAME == "native":
+    Decoder.feed = _backend.load("common.door").feeder(Decoder, Decoder._whole)

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, overload
 
-from turnwire import registry
+from turnwire import _backend, registry
 from turnwire.contract import FORMATS, FormatWire
 from turnwire.errors import DecodeError
 from turnwire.json._wrapper_py import may_be_piece
 from turnwire.read.located import Located, located
 from turnwire.read.wrapping import Text, unescaped
 
+if _backend.NAME == "native":
+    may_be_piece = _backend.load("common.door").may_be_piece
 _ESCAPES = {0x0A: b"n", 0x0D: b"r", 0x09: b"t"}
 
 
@@ -97,19 +99,19 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
 
 def _one_message(text: str) -> Found | None:
     """The message that a text is and nothing else, by decode alone; None if only the search can tell."""
-    lines = text.startswith("CSP/1\n") and text.count("CSP/1") == 1
-    if not (lines or (text.startswith(("@a", "{")) and "\n" not in text)):
+    end = len(text)
+    if text.startswith("CSP/1\n") and text.count("CSP/1") == 1:
+        end = len(text.rstrip("\n"))
+    elif not text.startswith(("@a", "{")) or "\n" in text or (text[0] == "{" and may_be_piece(text)):
         return None
-    if text[0] == "{" and may_be_piece(text):
-        return None
-    end = len(text.rstrip("\n" if lines else ""))
-    if text[end - 1 : end].isspace():
+    if text[end - 1].isspace():
         return None
     try:
         message = registry.decode(text)
     except DecodeError:
         return None
-    return Found(message, registry.wire_of(message) or "", 0, end, "bare")
+    wire = getattr(message, "__wire__", None) or registry.wire_of(message) or ""
+    return tuple.__new__(Found, (message, wire, 0, end, "bare"))  # in a third of the time of Found(...)
 
 
 def placed(raw: bytes, found: Iterable[Located]) -> list[tuple[Located, tuple[int, int], str]]:

@@ -162,10 +162,10 @@ class BlockStream:
         decode: Any = registry.decode
         if wire == FORMATS:  # what a record is, others before it may tell
             code, decode = -1, _refused
-        elif wire is not None and registry.own_decode(wire) is None:
+        elif wire is not None and registry.own_decode(wire)[1] is None:
             code, decode = -1, partial(bulk_scanner(wire).decode, unknown=unknown)
         elif code is not None:
-            decode = self._decoder(code)
+            _, decode = self._decoder(code)
         if wire not in (None, FORMATS):
             decode = partial(_detected, decode, registry.wire(wire).detect)
         if formats and wire != FORMATS:
@@ -231,10 +231,10 @@ class BlockStream:
         front.passed = front.touched = front.tail = False
         self._append(held)
 
-    def _decoder(self, code: int, lines: bool = False) -> Any:
-        """The decode of a built-in wire; lines: that of many messages of nSLIP."""
-        decode = decode_many if lines else registry.own_decode(registry.names()[code])
-        return partial(decode, unknown="keep") if self._keep and code == finder(None).nslip else decode
+    def _decoder(self, code: int, lines: bool = False) -> tuple[Any, Any]:
+        """``registry.own_decode`` of a built-in wire; lines: for many messages of nSLIP."""
+        read, decode = (None, decode_many) if lines else registry.own_decode(registry.names()[code])
+        return read, partial(decode, unknown="keep") if self._keep and code == finder(None).nslip else decode
 
     def close(self) -> list[Any]:
         """Ends the input: the last messages. Later input starts a new text, but offsets and lines continue. Raises

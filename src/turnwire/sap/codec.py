@@ -204,11 +204,6 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
     return json_text.write(fields, WIRE)
 
 
-def core() -> Any:
-    """The means of the core that ``turnwire.encode`` and ``check`` use directly: ``text`` and ``is_clean``."""
-    return _codec
-
-
 def text_as_read(task: Task) -> str | None:
     """The text of a task that was read, where strict writing gives just that; None if it has to be written."""
     source = task._source
@@ -270,4 +265,5 @@ def conditions(message: JsonObject) -> list[Issue]:
     return issues
 
 
-_codec = codec_of(_core, _reader.read_source)
+CORE = _codec = codec_of(_core, _reader.read_source)
+"""What the functions of all wires use directly: ``read``, ``text`` and ``is_clean``."""

@@ -138,13 +138,9 @@ def encode(message: Message, strict: bool = True) -> str:
     return write(fields, WIRE) if message._text is None else compacted(message._text)
 
 
-def core() -> Any:
-    """The means of the core that ``turnwire.encode`` and ``check`` use directly: ``text`` and ``is_clean``."""
-    return _codec
-
-
 _read, _read_source = reader(WIRE, KEYS).read, reader(WIRE, KEYS).read_source
-_codec = codec_of(_core, _read_source)
+CORE = _codec = codec_of(_core, _read_source)
+"""What the functions of all wires use directly: ``read``, ``text`` and ``is_clean``."""
 _FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 
 
