@@ -92,6 +92,7 @@ class Bookmarks:
         self._listed: dict[str, tuple[int, int, int]] = {}  # device, inode and time of writing, as they were listed
         self._listed_at = 0
         self._names: dict[str, Bookmark] = {}
+        self._beside: dict[tuple[str, str], Bookmark] = {}  # those last read of the rotated files of a log, by its name
         if token is not None:
             self._read(token)
 
@@ -143,6 +144,8 @@ class Bookmarks:
             others = [other for other in self.files.pop(mark.file, ()) if not other.is_same(mark)]
             self.files[mark.file] = [*others, mark]
             self._names[mark.name] = mark
+            folder, name = os.path.split(mark.name)
+            self._beside |= {(folder, log): mark for log, _ in logs_named(plain_name(name))}
 
     def expect(self, names: Iterable[str]) -> None:
         """Remembers which files exist, to distinguish a renamed file from a removed one, and a listed file from another
@@ -225,10 +228,6 @@ class Bookmarks:
         marks = reversed(self.files.get(who.file, ()))
         return next((mark for mark in marks if mark.change(who, file) is None), None)
 
-    def _latest_beside(self, log: str) -> Bookmark | None:
-        """The bookmark of what was read last of the rotated files of a log, which no bookmark has the name of."""
-        return next((mark for mark in reversed(self._all()) if had_name(mark.name, log)), None)
-
     def copied_in(self, file: Any, *cut: Bookmark) -> list[Bookmark]:
         """The bookmarks of files that are gone, and those of such as were ``cut``, of which an open one, compressed or
         not, holds what was read, see :func:`continued`."""
@@ -241,7 +240,7 @@ class Bookmarks:
         mark = self.of(who, file)
         if mark is not None:
             return FileComparison(mark, mark)
-        latest = self._names.get(name) or self._latest_beside(name)
+        latest = self._names.get(name) or self._beside.get(os.path.split(name))
         # Nobody writes into a compressed one anew: another file has its inode.
         if self.files and (who.packed or (latest is None and is_rotated(name))):
             for mark in self.copied_in(file):
