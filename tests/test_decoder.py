@@ -84,6 +84,16 @@ def test_damage_and_records_that_the_lines_around_them_tell(wire: str) -> None:
             assert drained(Decoder(wire), in_pieces(data, size)) == expected, (number, size)
 
 
+@pytest.mark.parametrize("wire", ["codex", "formats"])
+def test_a_new_head_far_from_the_beginning_tells_no_damage(wire: str) -> None:
+    said = b'"type":"response_item","payload":{"type":"message","role":"user","content":"%b"}'
+    near, far = (b'{"timestamp":"",%b}\n' % (said % (b"x" * 4000)), b'{%b,"timestamp":""}\n' % (said % b"x"))
+    data = near * 300 + far + b'{"type":"resp,,,,\n' + far
+    expected = scanned(data, wire)
+    for size in (1 << 16, len(data)):
+        assert drained(Decoder(wire), in_pieces(data, size)) == expected
+
+
 _ESCAPABLE = re.compile(rb'(?<=")[A-Za-z_]+(?="\s*:)')
 
 

@@ -18,7 +18,7 @@ from turnwire.log._search_py import MOST_HELD
 from turnwire.log.engine import all_wires
 from turnwire.log.engine.all_wires import BlockResult, Engine, finder
 from turnwire.log.engine.columns import bulk_scanner
-from turnwire.log.engine.inheritance import FIRST, Inheritance, note_head
+from turnwire.log.engine.inheritance import FIRST, MOST_HEADS, Inheritance, head_of
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output import rejects as quarantine
@@ -169,7 +169,7 @@ class BlockStream:
         if wire not in (None, FORMATS):
             decode = partial(_detected, decode, registry.wire(wire).detect)
         if formats and wire != FORMATS:
-            decode = partial(self._noted, decode)
+            decode = partial(self._known, decode)
         limit = min(limits.message, limits.feed_buffer)
         self.lock = RLock()
         self.front = all_wires._core.Beginning(every, self._decoder, decode, code, limit, limits.feed_buffer, self.lock)
@@ -182,12 +182,13 @@ class BlockStream:
         self._final = False
         self._begin()
 
-    def _noted(self, decode: Any, text: bytes) -> Any:
-        """The message that a line is, by whose head damage is known, too."""
-        message = decode(text)
-        if self.front.offset < FIRST:
-            note_head(self._state.inherited.setdefault(FORMATS, {}), text, str(self._wire))
-        return message
+    def _known(self, decode: Any, text: bytes) -> Any:
+        """The message that a line is. Raises DecodeError if it has a new head: a search notes where, since damage is
+        known by it."""
+        told = self._state.inherited.get(FORMATS, {})
+        if self.front.offset < FIRST and len(told) < MOST_HEADS and (head := head_of(text)) and head not in told:
+            return _refused(text)
+        return decode(text)
 
     def _begin(self) -> None:
         """Forgets what was noted of the bytes that wait."""

@@ -112,19 +112,17 @@ class Inheritance:
 
 _THREAD, _MOST_THREADS = "thread ", 64
 """Before a conversation: its running totals. Of more in one input those are forgotten that were told first."""
-_HEAD, _MOST_HEADS, FIRST = 8, 16, 1 << 20
+_HEAD, MOST_HEADS, FIRST = 8, 16, 1 << 20
 """Bytes of the head of a line, which its first colon ends; how many different ones of an input are known, and the bytes
 of it in which they are."""
 _HEAD_OF_LINE = re.compile(r'\{ ?"[^\n:]*:?')
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_HEAD + 1)], np.uint64)
 
 
-def note_head(told: dict[str, str], line: bytes, wire: str) -> str:
-    """Adds the head of a line with a record to those of an input. Returns it, "" for none or if they are too many."""
-    found = _HEAD_OF_LINE.match(line[:_HEAD].decode("latin-1")) if len(told) < _MOST_HEADS else None
-    if found is not None:
-        told.setdefault(found[0], wire)
-    return "" if found is None else found[0]
+def head_of(line: bytes) -> str:
+    """The head of a line, "" if it begins no object."""
+    found = _HEAD_OF_LINE.match(line[:_HEAD].decode("latin-1"))
+    return found[0] if found else ""
 
 
 class Damage:
@@ -151,9 +149,10 @@ class Damage:
         begin = -1 if self._mid else len(BOM) if bytes(self._data[: len(BOM)]) == BOM else 0
         lines, row = (self._data, self._offsets, self._base, begin), 0
         last = int(np.searchsorted(self._offsets, FIRST))
-        while len(known) < _MOST_HEADS and (row := _core.new_head(*lines, row, last, [*known])) < last:
+        while len(known) < MOST_HEADS and (row := _core.new_head(*lines, row, last, [*known])) < last:
             at, code = int(self._offsets[row]) - self._base, int(self._found.arrays["wire"][row])
-            head = note_head(told, bytes(self._data[at : at + _HEAD]), codes[code])
+            head = head_of(bytes(self._data[at : at + _HEAD]))
+            told[head] = codes[code]
             known[head.encode("latin-1")] = code, row
             self._found.state.inherited[FORMATS] = told
         return known
