@@ -244,6 +244,7 @@ def test_damaged_counts_without_an_id_are_told(scan_core: str) -> None:
             data = b"".join([*whole[:at], whole[at][:end] + b"\n", *whole[at + 1 :]])
             many = int(at == 27 or end <= 50)
             assert usage(data).lost == ({"0199-1": 1} if many else {})
+            assert usage(b"".join([*whole[:at], whole[at][:end]])).lost == usage(data).lost  # nothing is behind it
             found = {by: {row[by]: row["incomplete"] for row in usage(data, by).rows} for by in places}
             assert [found[by][value] for by, value in places.items()] == [many] * len(places)
             told = [usage(data, where={"model": model}).total["incomplete"] for model in ("gpt-5", "gpt-5-codex")]

@@ -118,6 +118,7 @@ class UsageSum:
         self._signs = {name: (scanner.bits[name], scanner.escaped[name]) for name in self._texts_read}
         names = self._columns["wire"].names
         self._by_code = {code: self._tables[name] for code, name in enumerate(names) if name in self._tables}
+        self._codes = {table.name: code for code, table in self._by_code.items()}
         values = {name: DTYPES.get(self._columns[name].kind, "i8") for name in self._values_read}
         dtypes = _READ | values | dict.fromkeys(self._texts_read, "u8")
         self._read: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in dtypes.items()}
@@ -139,6 +140,7 @@ class UsageSum:
         bare = {name: table for name, table in self._tables.items() if table.copy_of and table.copy_of[0] not in texts}
         self._no_counts = {name: _no_counts(table) for name, table in bare.items()}
         self._lost: Counter[tuple[tuple[str, str | None], ...]] = Counter()  # what damaged counts belong to, perhaps
+        self._last: dict[str, tuple[Any, dict[str, str | None] | None]] = {}  # file and groups of the last record
         self._ids = re.compile(rb'"(?:%b)"\s*:\s*"([^"\\]+)"' % b"|".join(keys))
         self._file: str | None = None
         self._files = self._running_file = 0
@@ -175,21 +177,35 @@ class UsageSum:
             if ids:
                 self._damage(ids)
             if batch is not None:
+                for wire in self._no_counts:
+                    if len(rows := np.flatnonzero(batch.codes("wire") == self._codes.get(wire))):
+                        self._last[wire] = batch.file, self._place(batch, rows[-1])
                 yield batch
             del batch
 
+    def _place(self, batch: Batch, row: int) -> dict[str, str | None] | None:
+        """The groups of a record, None if ``where`` leaves it out."""
+        if not all(test.mask(batch)[row] for test in self._tests.values()):
+            return None
+        texts = [("session", "conversation"), ("project", "project"), ("model", "model")]
+        place = {name: (text := batch[of][row]) and named(text) for name, of in texts}
+        timed = days(batch["time"][row : row + 1], batch.valid("time")[row : row + 1], self._zone)
+        return place | {"day": next(iter(timed.names), None)}
+
     def _lose(self, reject: dict[str, Any], batch: Batch | None) -> None:
-        """Notes a damaged record that is perhaps a count, with what the record next to it belongs to."""
-        if batch is None or batch.file != reject["file"]:
-            return
-        rows = np.flatnonzero(batch.codes("wire") == batch.column("wire").names.index(reject["wire"]))
-        rows = rows[max(int(np.searchsorted(batch["offset"][rows], reject["offset"])) - 1, 0) :][:1]
-        if len(rows) and all(test.mask(batch)[rows[0]] for test in self._tests.values()):
-            texts = [("session", "conversation"), ("project", "project"), ("model", "model")]
-            place = {name: (text := batch[of][rows[0]]) and named(text) for name, of in texts}
-            place["day"] = next(iter(days(batch["time"][rows], batch.valid("time")[rows], self._zone).names), None)
-            self._lost[tuple((place | {"wire": reject["wire"]}).items())] += 1
-            for text in (*place.values(), reject["wire"]):
+        """Notes a damaged record that is perhaps a count, with what the record before it belongs to, or the one behind
+        it if there is none."""
+        wire, nothing = reject["wire"], None if self._tests else dict[str, str | None]()
+        file, place = self._last.get(wire, (None, nothing))
+        known = wire in self._last and file == reject["file"]
+        if batch is not None and batch.file == reject["file"]:
+            rows = np.flatnonzero(batch.codes("wire") == self._codes[wire])
+            at = int(np.searchsorted(batch["offset"][rows], reject["offset"]))
+            if len(rows) and (at or not known):
+                place, known = self._place(batch, rows[max(at - 1, 0)]), True
+        if (place := place if known else nothing) is not None:
+            self._lost[tuple((place | {"wire": wire}).items())] += 1
+            for text in (*place.values(), wire):
                 self._names.setdefault(text, len(self._names))
 
     def _damage(self, ids: list[tuple[str, str]]) -> None:
