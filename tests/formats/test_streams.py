@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -122,6 +123,9 @@ def test_a_stream_is_what_its_pieces_were_made_of(stream: Any, mixed: bool, sse:
             expected = list(filter(is_text, one["blocks"]))
             assert texts == expected if stream is anthropic else "".join(texts) == "".join(expected)
         made_calls = sum(not is_text(block) for one in said for block in one["blocks"])
+        tools = {row["tool"]: row["responses"] for row in usage(data, "tool").rows}
+        several = Counter("look" if any(not is_text(block) for block in one["blocks"]) else None for one in said)
+        assert (tools, found.copies) == (several, len(said) if stream is anthropic else 0), seed
         counted = {row["tool"]: row["calls"] for row in stats(data, wire="formats").rows() if row["stat"] == "tool"}
         assert counted == ({"look": made_calls} if made_calls else {}), seed
 

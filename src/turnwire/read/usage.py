@@ -59,13 +59,13 @@ _TEXTS = (*_NAMED, "id", "request_id")
 _VALUES = ("wire", "kind", "time", "total_tokens", "sequence", "sidechain", "cost", *_COUNTS)
 _EMPTY, _TOTAL = core.hash_of(b""), KINDS.index("total")
 _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8"), ("rank", "u1")]
-_SAID += [("since", "u4"), *((name, "?") for name in ("fast", "fits", "tool_fits", "odd"))]
+_SAID += [("since", "u4"), *((name, "?") for name in ("fast", "fits", "tool_fits", "odd", "bare"))]
 _TOOL = ("tool", "tool_fits")
-_READ = {"present": "u8", "file": "i8", "since": "u8", "counted": "?", "fits": "?", "tool_fits": "?"}
+_READ = {"present": "u8", "file": "i8", "since": "u8", "counted": "?", "fits": "?", "tool_fits": "?", "bare": "?"}
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
 """A counted response, also with counts that no model has. since: the first time in its file, in seconds. rank: 1 in a
 side conversation, 2 for a message of an API, which may be copies of a response of a lower rank, by ``first`` alone; 3
-if it is one of ``Format.repeats``."""
+if it is one of ``Format.repeats``. bare: a piece with the tool of a response, whose counts others have."""
 
 
 class Usage(NamedTuple):
@@ -124,7 +124,9 @@ class UsageSum:
         self._read: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in dtypes.items()}
         self._kept = [np.empty(0, _NARROW)]  # when there are many, by the remainder of their keys
         self._new: list[NDArray[Any]] = []
-        self._unsettled = self._waiting = self._taken = 0
+        self._unsettled = self._waiting = self._taken = self._bare = 0
+        pieces = [code for code, one in self._by_code.items() if one.pieces and "tool" not in one.gathered]
+        self._pieces = np.isin(np.arange(256), pieces)
         self._totals: dict[tuple[int, int], dict[float, bool]] = {}  # wire and session -> costs of runs, which fit
         self._running: dict[tuple[int, int], float] = {}
         self._ends: dict[tuple[int, int], tuple[int, int, list[int], list[int]]] = {}
@@ -228,13 +230,15 @@ class UsageSum:
                 self._since = min(max(int(values["time"][first]) // 1_000_000, 0), _NEVER - 1)
         for name in TOKENS:
             counted |= values[name] < 0  # -1: no such count
-        counted &= ~self._quoted
+        bare = self._pieces[values["wire"]] & (there.masks & self._bits_of("tool") != 0) & ~counted
+        counted = (counted | bare) & ~self._quoted
         wanted = counted | (there.masks & self._bits_of("cost") != 0)
         rows = np.flatnonzero(wanted)
         if not len(rows):
             return
         every, fits = np.ones(len(batch), bool), {name: test.mask(batch) for name, test in self._tests.items()}
-        told = {"present": there.masks, "counted": counted, "tool_fits": fits.pop("tool", every)}
+        told = {"present": there.masks, "counted": counted, "tool_fits": fits.pop("tool", every), "bare": bare}
+        self._bare += int(np.count_nonzero(bare & counted))
         told["fits"] = np.logical_and.reduce([*fits.values()]) if fits else every
         found, names = batch._rows, self._texts_read
         spans = ((*text_spans(self._scanner, found.arrays, found.count, name), *self._signs[name]) for name in names)
@@ -332,7 +336,7 @@ class UsageSum:
         said["day"] = np.array([*(self._names.setdefault(name, len(self._names)) for name in day.names), 0])[day.codes]
         keys = self._keys(read, counts)
         wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
-        rows = counts | keys | {name: read[name] for name in ("since", "fits", "tool_fits")}
+        rows = counts | keys | {name: read[name] for name in ("since", "fits", "tool_fits", "bare")}
         rows["odd"] = np.logical_or.reduce([has["cost"] & ~good, *(read[name] < 0 for name in _COUNTS)])
         rows |= {"cost": np.where(good, read["cost"], np.nan), "tool": said["tool"], "fast": said["speed"] != 0}
         kept, tools = _once(rows, np.arange(size))  # the blocks of a response mostly follow each other
@@ -412,8 +416,8 @@ class UsageSum:
         self._merge()
         names = list(self._names)
         places = np.array([*self._places], np.int64).reshape(-1, len(_PLACE))
-        kept = _without_repeats(self._told_once(), places)
-        copies, unusable = self._taken - sum(map(len, kept)), self._unusable
+        kept = [rows[~rows["bare"]] for rows in _without_repeats(self._told_once(), places)]
+        copies, unusable = self._taken - self._bare - sum(map(len, kept)), self._unusable
         runs = _Runs({} if mode == "calculate" else self._totals, places)
         for rows in kept if runs.totals else ():
             runs.add(rows, *self._spent(rows, places, price, mode)[1:3])
