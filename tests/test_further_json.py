@@ -236,6 +236,15 @@ def test_a_number_may_be_the_conversation(wire: str | None) -> None:
     assert [found.message for found in kept.messages()] == [TICKETS[1]]
 
 
+@pytest.mark.parametrize("more", [(), (Column("call_id", "text"),)])
+def test_a_wire_may_have_tools_of_its_own(more: tuple[Column, ...]) -> None:
+    plan = with_fills(*PLAN.variants[0].fills, Fill("tool", "text", "text"))
+    turnwire.register(made(plan, (*COLUMNS, Column("tool", "text"), *more), name="other"))
+    for wanted in ("a", {"a", "d"}):
+        [batch] = turnwire.scan(LOG.encode(), wire="other", where={"tool": wanted})
+        assert list(batch["tool"]) == ["a"]
+
+
 def with_fills(*fills: Fill) -> WirePlan:
     """The plan with other fills."""
     return PLAN._replace(variants=(Variant("ticket", NEEDS, fills),))

@@ -77,7 +77,7 @@ def compiled(where: Mapping[str, Any], scanner: BulkScanner, any_tool: bool = Tr
             column = there[source] if how == "number" else there[name]
             columns[column.name] = column
             tests.append(_test(name, column, _numbers_of(name, wanted) if how == "number" else wanted))
-            if name == "tool" and any_tool and not isinstance(wanted, tuple):
+            if name == "tool" and any_tool and "call_id" in there and not isinstance(wanted, tuple):
                 columns |= {one: there[one] for one in ("wire", "call_id")}
                 values = {_bytes(name, one) for one in _any_of(wanted) if one is not None}
                 tests.append(partial(_any_tool, first=tests.pop(), values=values))
@@ -90,11 +90,11 @@ def _always(batch: Batch, answer: bool) -> Mask:
 
 def _any_tool(batch: Batch, first: Test, values: set[bytes]) -> Mask:
     """A mask of the records: True for those that call one of these tools, or answer a call of one."""
-    escaped = [json.dumps(one.decode("utf-8", "replace")).encode() for one in values]
+    escaped, formats = [json.dumps(one.decode("utf-8", "replace")).encode() for one in values], registry.formats()
     mask, written = first(batch), _containing_any([*escaped, *(b'"%b"' % one for one in values)])(batch)
     rows = np.flatnonzero(written & (batch.valid("tool") | batch.valid("call_id")) & ~mask)
     for row, raw, wire in zip(rows.tolist(), batch.raws(rows), batch["wire"][rows], strict=True):
-        mask[row] = not values.isdisjoint(tools_of(raw, registry.formats()[wire].table))
+        mask[row] = wire in formats and not values.isdisjoint(tools_of(raw, formats[wire].table))
     return mask
 
 
