@@ -19,8 +19,6 @@ from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import DOCUMENT, SIGIL_BYTES, TYPES, WIRE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from typing_extensions import Buffer
 
     from turnwire.kick.codec import Envelope
@@ -78,10 +76,6 @@ def faults(data: str | Buffer, *, fences: bool = False) -> list[DecodeError]:
     found = [space_fault("", Reason.BOM, 0)] if space.bom else []
     if not space.sections and space.preamble.strip():
         found.append(space_fault("", Reason.NO_SECTIONS, 0))
-    return found + list(_of_headers(space))
-
-
-def _of_headers(space: Space) -> Iterator[DecodeError]:
     offset = len(_BOM) * space.bom + len(space.preamble.encode())
     line = 1 + space.preamble.count("\n")
     for section in space.sections:
@@ -92,9 +86,10 @@ def _of_headers(space: Space) -> Iterator[DecodeError]:
             empty = not header.strip()
             reason = Reason.EMPTY_HEADER if empty else Reason.BAD_HEADER
             at = offset if empty else offset + len(SIGIL_BYTES) + len(header[:place].encode())
-            yield DecodeError(reason, SPACE_WORDS[reason], offset=at, line=line, wire=WIRE)
+            found.append(DecodeError(reason, SPACE_WORDS[reason], offset=at, line=line, wire=WIRE))
         offset += len(raw.encode())
         line += raw.count("\n")
+    return found
 
 
 def columns(data: Buffer, *, fences: bool = False) -> dict[str, int | tuple[int, int]]:

@@ -189,7 +189,8 @@ def section_text(
     the path of the part.
     """
     header = header_text(section)[1:]
-    if (strict and judge(header) >= 0) or not _reads_back(section, header):
+    reads_back = "\n" not in header and not header.endswith("\r") and split(header)[0] == parts_of(section)[:6]
+    if (strict and judge(header) >= 0) or not reads_back:
         raise encode_fault(Reason.BAD_HEADER, f"{SIGIL + header!r} is not a header of this section", f"{path}/name")
     content = section.content
     if content.endswith("\r"):
@@ -204,10 +205,6 @@ def section_text(
     except UnicodeEncodeError:
         raise encode_fault(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form", path or None) from None
     return text
-
-
-def _reads_back(section: Section, header: str) -> bool:
-    return "\n" not in header and not header.endswith("\r") and split(header)[0] == parts_of(section)[:6]
 
 
 def _judge_body(text: str, closed: bool, fences: bool, path: str) -> None:

@@ -11,16 +11,7 @@ from turnwire.errors import EncodeError, Issue, Reason
 from turnwire.json import text as json_text
 from turnwire.json._codec_py import Kind as SoundKind, Row
 from turnwire.json.lazy_object import set_source, set_text
-from turnwire.sap.messages import (
-    KEYS,
-    MESSAGES,
-    Ack,
-    JsonObject,
-    Message,
-    Nack,
-    Result,
-    Task,
-)
+from turnwire.sap.messages import KEYS, MESSAGES, Ack, JsonObject, Message, Nack, Result, Task
 from turnwire.sap.spec import ERROR_CODES, MUST, RESULT_MARKS, TASK_MARKS, VERSION, WIRE, Kind, Receipt, Table
 
 if TYPE_CHECKING:
@@ -86,12 +77,8 @@ def is_quiet(value: Any) -> bool:
     return _core.quiet(value)
 
 
-def findings(message: JsonObject) -> list[Issue]:
-    """The issues of a message's fields by their table, in order: an "error" is what reading refuses."""
-    return _judged(message._fields, message.TABLE)
-
-
-def _judged(fields: Any, table: Table) -> list[Issue]:
+def findings(fields: Any, table: Table) -> list[Issue]:
+    """The issues of an object's fields by their table, in order: an "error" is what reading refuses."""
     if _rules(table, _core).follows(fields):
         return []
     from turnwire.sap.rules import judge
@@ -122,7 +109,7 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
 def _closer(raw: str | bytes, fields: dict[str, Any], source: str | bytes | None) -> Task | Result | Ack | Nack:
     """The message over an object of which something may be said. Raises DecodeError."""
     kind: Any = kind_of(fields)
-    sound = kind is not None and not _judged(fields, kind.TABLE)
+    sound = kind is not None and not findings(fields, kind.TABLE)
     if not sound and (found := fault(fields)) is not None:
         raise json_text.refusal(raw, WIRE, *found)
     message: Task | Result | Ack | Nack = kind.of(fields)
@@ -146,7 +133,7 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
     kind = kind_of(fields)
     if kind is None:
         return Reason.UNKNOWN_KIND, "this object does not look like a Task, Result, Ack or Nack", ""
-    for finding in _judged(fields, kind.TABLE):
+    for finding in findings(fields, kind.TABLE):
         if finding.severity == "error":
             return finding.reason, finding.text, str(finding.where)
     return None
@@ -194,7 +181,7 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
     whole = _message(message)
     fields = whole._fields
     if strict:
-        found = findings(whole) if whole._source is None else []
+        found = findings(fields, whole.TABLE) if whole._source is None else []
         for issue in found or [issue for issue in conditions(whole) if issue.severity == "warning"]:
             raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
         if isinstance(whole, Task):

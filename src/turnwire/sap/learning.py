@@ -264,17 +264,14 @@ def _idle_fields(found: Numbered) -> tuple[list[str], list[int]]:
     whole: dict[int, set[Any]] = defaultdict(set)  # all inputs -> the answers to them
     groups: dict[str, dict[int, list[Signal]]] = defaultdict(lambda: defaultdict(list))  # a name -> all others -> who
     for _, signal in runs:
-        marks = {name: _mark(name, value) for name, value in signal.inputs.items()}
+        named = {name: f"{name}\0{digest}".encode("utf-8", "surrogatepass") for name, digest in signal.inputs.items()}
+        marks = {name: int.from_bytes(sha256(text).digest()) for name, text in named.items()}
         together = sum(marks.values())
         whole[together].add(signal.answer)
         for name, mark in marks.items():
             groups[name][together - mark].append(signal)
     idle = [name for name in sorted(groups) if _is_idle(name, groups[name], whole)]
     return idle, [seq for seq, _ in runs]
-
-
-def _mark(name: str, digest: str) -> int:
-    return int.from_bytes(sha256(f"{name}\0{digest}".encode("utf-8", "surrogatepass")).digest())
 
 
 def _is_idle(name: str, groups: dict[int, list[Signal]], whole: dict[int, set[Any]]) -> bool:

@@ -62,7 +62,6 @@ def prompt(short: bool = False) -> str:
 
 
 def _rules() -> str:
-
     def example(table: Any) -> dict[str, Any]:
         return {field.name: value(field) for field in table.fields if field.need == spec.MUST}
 
@@ -72,9 +71,6 @@ def _rules() -> str:
         if field.values:
             return "|".join(field.values)
         return _SAP_VALUES.get(field.name, f"<{spec.FORMS[field.kind].words}>")
-
-    def more(table: Any) -> str:
-        return listed(optional(table))
 
     def optional(table: Any, inside: str = "") -> Any:
         for field in table.fields:
@@ -93,7 +89,7 @@ def _rules() -> str:
         return f"array of {{{parts}}}{null}" if field.kind is spec.Kind.RECORDS else f"{{{parts}}}{null}"
 
     tables = "\n".join(
-        f"- {table.name}: {as_json(example(table))}\n  and where it helps: {more(table)}."
+        f"- {table.name}: {as_json(example(table))}\n  and where it helps: {listed(optional(table))}."
         for table in (Task.TABLE, Result.TABLE)
     )
     receipt = {**dict.fromkeys(("messageId", "correlationId"), "<UUID>"), "status": "ACK|NACK", "reason": "<string>"}

@@ -45,7 +45,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
     if task is None and is_clean(message):
         return []
     expect(message, JsonObject, "expected a SAP message", WIRE)
-    found = findings(message)
+    found = findings(message._fields, message.TABLE)
     issues = [finding._replace(severity="warning") for finding in found]
     if issues and any(finding.severity == "error" for finding in found):
         return issues  # the conditions presuppose the right types

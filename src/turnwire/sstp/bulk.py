@@ -11,8 +11,6 @@ from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, PairRule
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, TYPES, WIRE, Field, Kind
 
-_NAMES = tuple(Kind)
-
 COLUMNS = (
     Column("kind", "enum", names=tuple(kind.value for kind in Kind)),
     Column("actor_id", "text"),
@@ -71,17 +69,13 @@ def _variant(kind: Kind) -> Variant:
 def _values() -> tuple[Value, ...]:
     payload = dict.fromkeys(f"payload/{field.name}" for fields in PAYLOADS.values() for field in fields)
     return (
-        Value("header"),
-        Value("payload"),
-        Value("kind"),
-        Value("origin"),
-        Value("protocol"),
-        Value("version"),
+        *map(
+            Value,
+            ("header", "payload", "kind", "origin", "protocol", "version", "header/directed_to", "header/protocol"),
+        ),
         Value("header/kind", "word", tuple(kind.value for kind in Kind)),
         *(Value(f"header/{field.name}") for field in HEADER if field.name != "kind"),
-        Value("header/directed_to"),
-        Value("header/protocol"),
-        *(Value(path) for path in payload),
+        *map(Value, payload),
         *(Value(f"payload/artifacts/*/{name}", text=name != "value") for name in ARTIFACT_FIELDS),
     )
 

@@ -261,9 +261,10 @@ def near_misses(found: Any) -> Iterator[tuple[int, int, str]]:
 def _objects_in(one: Any, value: dict[str, Any]) -> Iterator[tuple[int, int, str]]:
     for fields in reading("surroundings").within(value, _WORDS):
         if near(fields) and not PLAN.is_claimed(fields):
-            wrong = _wrong(fields)
-            if wrong is not None:
-                yield one.offset, one.line, wrong
+            try:
+                decode(json.dumps(fields))
+            except DecodeError as error:
+                yield one.offset, one.line, f"{error.reason}: {error.text}"
 
 
 _VALUE = "a value in a list of messages is not a message"
@@ -312,11 +313,3 @@ def near(fields: dict[str, Any]) -> bool:
             said = rest & (_HEADER | _FIELDS[kind] | _PARTS)
             return said == rest and (name == "kind" or bool(said))
     return False
-
-
-def _wrong(fields: dict[str, Any]) -> str | None:
-    try:
-        decode(json.dumps(fields))
-    except DecodeError as error:
-        return f"{error.reason}: {error.text}"
-    return None

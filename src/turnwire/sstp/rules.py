@@ -30,13 +30,20 @@ _SPACE = " \t\n\r\v\f"
 _EMPTY = {"actor_id": ("info", "a name must not be empty"), "session_id": ("warning", "session_id must not be empty")}
 """Header fields that say nothing where they are blank: severity, words."""
 _NEED = {"read": "error", "write": "warning"}
+_NEED_WITH_SESSION = {**_NEED, "session": "warning"}
 
 
 def findings(fields: dict[str, Any], *, writing: bool = False) -> Iterator[Issue]:
     """Every finding about one object, in the order of the tables; ``writing`` also asks for session_id in all kinds."""
-    dialect = foreign_dialect(fields)
-    if dialect:
-        yield _error(Reason.LOOK_ALIKE, dialect[0], dialect[1])
+    header = fields.get("header")
+    if "header" not in fields and isinstance(fields.get("origin"), dict):
+        text = 'this is the flat dialect "SSTP/0" (top-level kind and origin); SSTP has a header and a payload'
+        yield _error(Reason.LOOK_ALIKE, "/origin", text)
+        return
+    protocol = header.get("protocol") if isinstance(header, dict) else None
+    if isinstance(protocol, str) and (protocol.casefold() in ("sstp", "l9") or "actor_id" not in fields["header"]):
+        text = 'this is the dialect "L9" (header.protocol, participants); SSTP has header.actor_id and header.schema_id'
+        yield _error(Reason.LOOK_ALIKE, "/header/protocol", text)
         return
     broken = [name for name in ("header", "payload") if not isinstance(fields.get(name), dict)]
     for name in broken:
@@ -51,39 +58,27 @@ def findings(fields: dict[str, Any], *, writing: bool = False) -> Iterator[Issue
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None and isinstance(name, str):
         yield _error(Reason.UNKNOWN_KIND, "/header/kind", f"{name!r} is not one of {', '.join(_KINDS)}")
+    if writing or (kind is not None and kind not in SESSION_OPTIONAL):
+        needs = _NEED_WITH_SESSION
+    else:
+        needs = _NEED
     for field in HEADER:
-        if field.need == "session":
-            needed = writing or (kind is not None and kind not in SESSION_OPTIONAL)
-            yield from _field(field, header, "/header", "warning" if needed else None)
-        else:
-            yield from _field(field, header, "/header", _NEED.get(field.need))
+        yield from _field(field, header, "/header", needs.get(field.need))
     if kind is None:
         return
-    yield from _schema_id(header.get("schema_id"), kind)
+    schema_id = header.get("schema_id")
+    if isinstance(schema_id, str) and schema_id != SCHEMA_IDS[kind]:
+        text = f"the schema of {kind} is {SCHEMA_IDS[kind]}, not {schema_id[:80]!r}"
+        yield Issue(Reason.SCHEMA_MISMATCH, "/header/schema_id", "warning", text)
     for field in PAYLOADS[kind]:
         if field.name == "directed_to":
             yield from _addressee(field, header, payload)
         else:
             yield from _field(field, payload, "/payload", _NEED.get(field.need))
-    if kind is not Kind.QUERY:
-        yield from _conflict(header, payload)
-
-
-def foreign_dialect(fields: dict[str, Any]) -> tuple[str, str] | None:
-    """(pointer, explanation) where the object belongs to a dialect that shares the name; else None."""
-    header = fields.get("header")
-    if not isinstance(header, dict):
-        if header is None and "header" not in fields and isinstance(fields.get("origin"), dict):
-            return "/origin", (
-                'this is the flat dialect "SSTP/0" (top-level kind and origin); SSTP has a header and a payload'
-            )
-        return None
-    protocol = header.get("protocol")
-    if isinstance(protocol, str) and (protocol.casefold() in ("sstp", "l9") or "actor_id" not in header):
-        return "/header/protocol", (
-            'this is the dialect "L9" (header.protocol and participants); SSTP has header.actor_id and header.schema_id'
-        )
-    return None
+    first, second = header.get("directed_to"), payload.get("directed_to")
+    if isinstance(first, str) and isinstance(second, str) and first != second:
+        text = f"directed_to says {first[:40]!r} in the header and {second[:40]!r} in the payload"
+        yield _error(Reason.ADDRESSEE_CONFLICT, "/payload/directed_to", text)
 
 
 def _error(reason: Reason, where: str, text: str) -> Issue:
@@ -139,12 +134,6 @@ _ITEMS: dict[str, tuple[type[Any], str]] = {
 """Type of an array -> that of its items, and words for it."""
 
 
-def _schema_id(value: Any, kind: Kind) -> Iterator[Issue]:
-    if isinstance(value, str) and value != SCHEMA_IDS[kind]:
-        text = f"the schema of {kind} is {SCHEMA_IDS[kind]}, not {value[:80]!r}"
-        yield Issue(Reason.SCHEMA_MISMATCH, "/header/schema_id", "warning", text)
-
-
 def _addressee(field: Field, header: dict[str, Any], payload: dict[str, Any]) -> Iterator[Issue]:
     """directed_to of a query is in the payload or in the header; in both only when they agree."""
     places = [(part, path) for part, path in ((payload, "/payload"), (header, "/header")) if field.name in part]
@@ -152,11 +141,3 @@ def _addressee(field: Field, header: dict[str, Any], payload: dict[str, Any]) ->
         yield from _judged(part[field.name], f"{path}/{field.name}", field)
     if not places:
         yield Issue(Reason.MISSING_FIELD, f"/payload/{field.name}", "warning", "a query must name the agent it asks")
-    yield from _conflict(header, payload)
-
-
-def _conflict(header: dict[str, Any], payload: dict[str, Any]) -> Iterator[Issue]:
-    first, second = header.get("directed_to"), payload.get("directed_to")
-    if isinstance(first, str) and isinstance(second, str) and first != second:
-        text = f"directed_to says {first[:40]!r} in the header and {second[:40]!r} in the payload"
-        yield _error(Reason.ADDRESSEE_CONFLICT, "/payload/directed_to", text)
