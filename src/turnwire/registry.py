@@ -360,8 +360,8 @@ def prompt(wire: str, size: str = "full") -> str:
 
 
 def own_decode(name: str) -> tuple[Any, Any]:
-    """What reads one message, but no document, of a built-in wire: (data) -> the message, or None for what decode is to
-    read, if its core has such; and decode. Twice None for any other wire."""
+    """The reader of one message, but of no document, of a built-in wire: (data) -> the message, or None for what decode
+    is to read, if its core has one; and decode. Twice None for any other wire."""
     if name not in _BUILT_IN:
         return None, None
     codec = import_module(f"{_BUILT_IN[name]}.codec")

@@ -349,7 +349,7 @@ def doubts(message: CspMessage) -> list[Issue]:
 # The compiled core has the usual messages done by itself and leaves all others to these.
 decode_closely, encode_closely, check_closely = decode, encode, check
 CORE = _core = _backend.load("csp.codec")
-"""What the functions of all wires use directly: ``read``, where it is compiled."""
+"""The functions that those of all wires use directly: ``read``, where it is compiled."""
 if not TYPE_CHECKING and _backend.NAME == "native":
     decode, encode, check = _core.decode, _core.encode, _core.check
     for _quick, _closely in ((decode, decode_closely), (encode, encode_closely), (check, check_closely)):

@@ -429,15 +429,12 @@ def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
             raise ValueError(f"{plan.wire}: choose={plan.choose!r} needs {least} variants, not {len(plan.variants)}")
         words = {value.path: len(value.words) for value in plan.values}
         for variant in plan.variants:
-            paths = {need.path for need in variant.needs} | {
-                at for one in variant.fills for at in (one.path, one.other)
-            }
+            paths = {need.path for need in variant.needs}.union(*((one.path, one.other) for one in variant.fills))
             kinds = {kind for need in variant.needs for kind in need.kinds}
             for what, given, known in (("path of its values", paths - {""}, words), ("type", kinds, KINDS)):
                 if unknown := given - known.keys():
-                    raise ValueError(
-                        f"{plan.wire}: {min(unknown)!r} is no {what}; there are {', '.join(filter(None, known))}"
-                    )
+                    text = f"{min(unknown)!r} is no {what}; there are {', '.join(filter(None, known))}"
+                    raise ValueError(f"{plan.wire}: {text}")
         for fill in (fill for variant in plan.variants for fill in variant.fills if fill.column in there):
             column = there[fill.column]
             fitting = FILLS_OF.get(column.kind, ())

@@ -379,9 +379,8 @@ class BlockStream:
         if found.arrays["wire"][found.rows - 1] == self._csp_code:
             return False
         data, end = bytes(found.buffer), 0
-        for offset, length in zip(
-            *(found.arrays[name][: found.rows].tolist() for name in ("offset", "length")), strict=True
-        ):
+        places = (found.arrays[name][: found.rows].tolist() for name in ("offset", "length"))
+        for offset, length in zip(*places, strict=True):
             start = offset - found.block.base
             if data.find(b"{", end, start) >= 0:
                 return False
@@ -401,18 +400,16 @@ class BlockStream:
         """Adds the messages and errors of a search, in the order of their places, to those that will be given."""
         rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self._engine.keep)
         batch = Batch(self._scanner, (), rows)
-        wanted = range(found.rows) if self._code is None else self._rows_of_wire(found.arrays["wire"][: found.rows])
-        met: list[tuple[tuple[int, int], tuple[Batch, int] | DecodeError]] = [
-            ((row, 1), (batch, row)) for row in wanted
-        ]
+        wanted = self._rows_of_wire(found.arrays["wire"][: found.rows])
+        met: list[tuple[tuple[int, int], Any]] = [((row, 1), (batch, row)) for row in wanted]
         for table, count in found.rejects:
-            for row in range(count) if self._code is None else self._rows_of_wire(table["wire"][:count]):
+            for row in self._rows_of_wire(table["wire"][:count]):
                 one = {name: array[row : row + 1] for name, array in table.items()}
                 error = quarantine.first_error(one, None, found.buffer, found.block.base)
                 met.append(((int(one["row"][0]), 0), error))
         self._found.extend(one for _, one in sorted(met, key=lambda pair: pair[0]))
 
     def _rows_of_wire(self, codes: NDArray[np.uint8]) -> list[int]:
-        """The rows of the wire that is read."""
-        rows: list[int] = np.flatnonzero(codes == self._code).tolist()
+        """The rows of the wire that is read, or all."""
+        rows: list[int] = np.flatnonzero((codes == self._code) | (self._code is None)).tolist()
         return rows

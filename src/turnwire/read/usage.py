@@ -134,13 +134,11 @@ class UsageSum:
         self._quoted: Any = np.False_  # rows of the next batch that are not counted
         self._damaged: dict[int, str] = {}  # ``first`` of responses -> their ids, which damaged records have
         self._alone = [name for name, table in self._tables.items() if len(table.copy_of) == 1]
-        layouts = (
-            (table.copy_of[0], layout) for table in self._tables.values() if table.copy_of for layout in table.layouts
-        )
+        tables = [table for table in self._tables.values() if table.copy_of]
+        layouts = ((table.copy_of[0], layout) for table in tables for layout in table.layouts)
         paths = (one.path for name, layout in layouts for one in sources_of(layout.columns.get(name, ())))
         keys = sorted({path.rpartition("/")[2].encode() for path in paths})
-        bare = {name: table for name, table in self._tables.items() if table.copy_of and table.copy_of[0] not in texts}
-        self._no_counts = {name: _no_counts(table) for name, table in bare.items()}
+        self._no_counts = {table.name: _no_counts(table) for table in tables if table.copy_of[0] not in texts}
         self._lost: Counter[tuple[tuple[str, str | None], ...]] = Counter()  # what damaged counts belong to, perhaps
         self._last: dict[str, tuple[Any, dict[str, str | None] | None]] = {}  # file and groups of the last record
         self._ids = re.compile(rb'"(?:%b)"\s*:\s*"([^"\\]+)"' % b"|".join(keys))
@@ -292,19 +290,17 @@ class UsageSum:
         known = (read["present"] & self._bits_of("sequence") != 0) & (read["conversation"] != 0)
         for code, names in ((code, table.running) for code, table in self._by_code.items() if table.running):
             rows, none = np.flatnonzero(known & (read["wire"] == code)), [0] * len(names)
-            said = (read[name][rows].tolist() for name in ("conversation", "file", "kind", "total_tokens", "sequence"))
-            for row, session, file, kind, total, sequence, *own in zip(
-                rows.tolist(), *said, *(read[name][rows].tolist() for name in names), strict=True
-            ):
+            told = "conversation", "file", "kind", "total_tokens", "sequence", *names
+            said = zip(rows.tolist(), *(read[name][rows].tolist() for name in told), strict=True)
+            for row, session, file, kind, total, sequence, *own in said:
                 before, last, totals, base = self._ends.get((code, session), (file, sequence, own, none))
                 if total != sequence:
                     own = [old + new for old, new in zip(totals, own, strict=True)] if sequence != last else totals
                 elif before != file or sequence != last:
                     base = totals if before != file and last <= sequence else none
-                for name, old, new in (
-                    zip(names, base, own, strict=True) if total == sequence and kind == _TOTAL else ()
-                ):
-                    read[name][row] = max(new - old, 0)
+                if total == sequence and kind == _TOTAL:
+                    for name, old, new in zip(names, base, own, strict=True):
+                        read[name][row] = max(new - old, 0)
                 self._ends[code, session] = file, sequence, own, base
 
     def _wire_number(self, code: int) -> int:
@@ -439,13 +435,7 @@ class UsageSum:
             cost = runs.shared(rows, paid, cost)
             hurt = np.isin(rows["first"], damaged)
             incomplete.update(self._damaged[first] for first in rows["first"][hurt].tolist())
-            added = (
-                np.ones(len(rows), np.int64),
-                *(tokens[name] for name in TOKENS),
-                paid,
-                cost,
-                hurt.astype(np.int64),
-            )
+            added = np.ones(len(rows), np.int64), *(tokens[name] for name in TOKENS), paid, cost, hurt.astype(np.int64)
             for [number], sums in _sums([groups[by]], *added):
                 row = row_of(number)
                 row.update((name, row[name] + more) for name, more in zip((*_SUMS, "incomplete"), sums, strict=True))
@@ -586,7 +576,7 @@ class _Runs:
 
 
 def _no_counts(table: Any) -> re.Pattern[bytes]:
-    """What a damaged record that is no count of tokens has: a word for another kind of records."""
+    """Matches a word for another kind of records, which a damaged record has that is no count of tokens."""
     kinds = (rule.kinds for layout in table.layouts for rule in layout.kinds if isinstance(rule, Words))
     words = (re.escape(word).encode() for several in kinds for word, kind in several.items() if kind != "usage")
     return re.compile(rb'"\w+"\s*:\s*"(?:%b)"' % b"|".join(words))

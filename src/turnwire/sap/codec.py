@@ -253,4 +253,4 @@ def conditions(message: JsonObject) -> list[Issue]:
 
 
 CORE = _codec = codec_of(_core, _reader.read_source)
-"""What the functions of all wires use directly: ``read``, ``text`` and ``is_clean``."""
+"""The functions that those of all wires use directly: ``read``, ``text`` and ``is_clean``."""

@@ -140,7 +140,7 @@ def encode(message: Message, strict: bool = True) -> str:
 
 _read, _read_source = reader(WIRE, KEYS).read, reader(WIRE, KEYS).read_source
 CORE = _codec = codec_of(_core, _read_source)
-"""What the functions of all wires use directly: ``read``, ``text`` and ``is_clean``."""
+"""The functions that those of all wires use directly: ``read``, ``text`` and ``is_clean``."""
 _FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 
 
