@@ -116,7 +116,7 @@ async def test_an_isolated_handler_is_ended() -> None:
         for _ in range(2):  # more than it has places
             result = await client.call(task("work.apart", {"how": "loop"}, **BRIEF))
             assert (result.status, result.error.code) == ("FAILED", "TIMEOUT")
-            while agent._line("work.apart").left_behind:  # on a busy machine
+            while agent._lines["work.apart"].left_behind:  # on a busy machine
                 await asyncio.sleep(0.01)
         for how, code, said in (
             ("exit", "INTERNAL", "exit code 7"),
@@ -149,7 +149,7 @@ async def test_the_process_of_a_cancelled_or_closed_task_is_gone() -> None:
         one, other = (task("work.apart", {"how": "loop"}) for _ in range(2))
         calling = asyncio.ensure_future(agent.call(one))
         await agent.submit(other)
-        line = agent._line("work.apart")
+        line = agent._lines["work.apart"]
         while len(_children()) < 2:
             await asyncio.sleep(0.01)
         await agent.cancel(one.task_id)

@@ -14,6 +14,7 @@ from turnwire.kick import codec
 from turnwire.kick.codec import Envelope
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.policy import DEFAULT_POLICY, allows
+from turnwire.kick.sections import has_section
 from turnwire.kick.space import first_section, is_answer
 from turnwire.kick.spec import SIGIL
 
@@ -90,10 +91,7 @@ def near(fields: Fields) -> str | None:
 
 
 def _first_line(content: str) -> str:
-    for line in content.split("\n"):
-        if line and line[0] != SIGIL:
-            return line
-    return ""
+    return next((line for line in content.split("\n") if line and line[0] != SIGIL), "")
 
 
 def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
@@ -115,7 +113,7 @@ def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
         if ended.startswith(head):
             body = ended[len(head) : -1] if ended != head else None
             break
-    if body is not None and _has_section(body):
+    if body is not None and has_section(body):
         body = content  # more sections than one
     word = _status_word(channel, content if body is None else body, names, body is content)
     accepted = channel == STATUS_CHANNEL and _first_line(content) == ACCEPTED
@@ -140,10 +138,6 @@ def _status_word(channel: str, body: str, names: Names, whole: bool) -> Any:
         return ABSENT
     line = _first_line(body) if whole else body.split("\n")[0]
     return FORMS["status"].read(line, names, "kick") if line else ABSENT
-
-
-def _has_section(text: str) -> bool:
-    return text.removeprefix("\ufeff").startswith(SIGIL) or f"\n{SIGIL}" in text
 
 
 def _header(channel: str, task: str | None) -> str:
@@ -193,7 +187,7 @@ def _channel(act: str, sender: str | None, receiver: str | None, status: bool) -
 
 def _content(channel: str, facts: dict[str, Any], status: Any) -> str:
     text = facts.get("text")
-    if isinstance(text, str) and _has_section(text):
+    if isinstance(text, str) and has_section(text):
         return text
     task = facts.get("task")
     place = task if isinstance(task, str) and _PLACE.fullmatch(task) else None

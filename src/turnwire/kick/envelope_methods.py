@@ -104,8 +104,7 @@ def field_fault(fields: Mapping[str, Any]) -> Refusal | None:
 def field_error(data: Any, fields: Mapping[str, Any]) -> DecodeError:
     """The error for the first field that is missing or wrong, at its value, or at the object's brace."""
     fault = field_fault(fields)
-    if fault is None:
-        raise AssertionError("build rejects only faults that field_fault explains")
+    assert fault is not None  # build rejects only faults that field_fault explains
     return json_text.refusal(data, WIRE, *fault)
 
 
@@ -113,10 +112,8 @@ def represent(envelope: Any) -> str:
     """Sender, receiver and channel; content may be long and hostile, so only its length is shown."""
     size = f"{len(envelope.content)} characters" if isinstance(envelope.content, str) else repr(envelope.content)
     answer = f" for {envelope.correlation_id!r}" if envelope.correlation_id is not None else ""
-    return (
-        f"<Envelope {envelope.id!r}{answer}: {envelope.sender!r} to {envelope.receiver!r} "
-        f"on {envelope.channel!r}, {size}>"
-    )
+    way = f"{envelope.sender!r} to {envelope.receiver!r} on {envelope.channel!r}"
+    return f"<Envelope {envelope.id!r}{answer}: {way}, {size}>"
 
 
 def envelope_text(envelope: Any, cls: type, check: Callable[..., list[Issue]], strict: bool, policy: Policy) -> str:
@@ -143,9 +140,7 @@ def envelope_text(envelope: Any, cls: type, check: Callable[..., list[Issue]], s
 
 def equal(left: Any, right: object) -> bool:
     """True if all fields and extras are equal."""
-    if type(left) is not type(right):
-        return NotImplemented  # type: ignore[no-any-return]
-    return state(left) == state(right)
+    return state(left) == state(right) if type(left) is type(right) else NotImplemented
 
 
 ANNOTATIONS: dict[str, Any] = {

@@ -9,7 +9,7 @@ from typing import Any, Self
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.spec import PARTS, SIGIL, WIRE
-from turnwire.message import Serialisable, expect_mapping
+from turnwire.message import Serialisable, expect_mapping, refuse_unknown
 
 BOM = "\ufeff"
 AT_LINE_START = "\n" + SIGIL
@@ -95,20 +95,14 @@ class Section(Serialisable):
     def replace(self, **changes: Any) -> Self:
         """Returns a section with some parts replaced. For a section that was read, ``raw`` keeps the original header
         line, blank lines and line endings except for the replaced parts."""
-        unknown = changes.keys() - set(PARTS)
-        if unknown:
-            raise TypeError(f"Section has no part {sorted(unknown)[0]!r}")
-        values: dict[str, Any] = dict(zip(PARTS, self._parts, strict=True))
-        values["raw"] = None
+        refuse_unknown(type(self), changes, PARTS)
+        values: dict[str, Any] = {**dict(zip(PARTS, self._parts, strict=True)), "raw": None}
         if changes.keys() & {"place", "index"}:
-            values["qualifier"] = None
-            values["inline"] = None
+            values |= {"qualifier": None, "inline": None}
         elif "qualifier" in changes:
-            values["place"] = values["index"] = None
-            values["inline"] = None
+            values |= {"place": None, "index": None, "inline": None}
         elif changes.get("inline") is not None:
-            values["qualifier"] = ""
-            values["place"] = values["index"] = None
+            values |= {"qualifier": "", "place": None, "index": None}
         built = type(self)(**{**values, **changes})
         raw = _respelled(self, built)
         return built if raw is None else type(self)(*(*parts_of(built)[:-1], raw))

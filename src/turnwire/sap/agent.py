@@ -305,7 +305,9 @@ class Agent:
         known = self._jobs.get(job.key) or self._ended.get(job.key)
         if known is not None:
             return await self._again(known, job)
-        line = self._line(job.capability)
+        line = self._lines.get(job.capability)
+        if line is None:
+            line = self._lines[job.capability] = Line(self.capabilities[job.capability])
         full = line.why_stuck or ("" if line.places else "the queue is full")
         size = size_of_job(text)
         if not full and not self.reserve(size):
@@ -405,11 +407,6 @@ class Agent:
         self._used -= job.held
 
     # ---------------------------------------------------------------- working
-
-    def _line(self, capability: str) -> Line:
-        if capability not in self._lines:
-            self._lines[capability] = Line(self.capabilities[capability])
-        return self._lines[capability]
 
     async def _started(self, job: Job) -> None:
         job.begun.set_result(None)
@@ -676,7 +673,11 @@ class Agent:
         """A slow or lost receiver stops nobody else."""
         try:
             async for text in job.results():
-                await _received(receiver(thaw(text)), job.task_id)
+                try:
+                    async with asyncio.timeout(REPLY_SECONDS):
+                        await receiver(thaw(text))
+                except Exception:  # a receiver that is gone must not stop the others
+                    _log.exception("a result of task %s could not be sent", job.task_id)
         except Unreachable:  # the job was dropped
             pass
         finally:
@@ -762,14 +763,6 @@ class Agent:
 def _content(job: Job) -> bytes:
     """The bytes that two copies of one task have in common."""
     return content_of(thaw(job.text))
-
-
-async def _received(sending: Awaitable[None], task_id: str) -> None:
-    try:
-        async with asyncio.timeout(REPLY_SECONDS):
-            await sending
-    except Exception:  # a receiver that is gone must not stop the others
-        _log.exception("a result of task %s could not be sent", task_id)
 
 
 async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:

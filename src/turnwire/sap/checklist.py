@@ -72,11 +72,9 @@ REASONS: dict[Reason, tuple[str, ...]] = {
     **dict.fromkeys((Reason.SECRET, Reason.CREDENTIALS_IN_URI, Reason.UNUSUAL_URI), ("secrets",)),
 }
 """Reason that reading and ``check`` find -> the clauses. All other refusals of reading go with "required"."""
-_REQUIRED = ("required",)
 _CERTAIN = frozenset({Reason.SECRET, Reason.CREDENTIALS_IN_URI})
 _ORDER = frozenset({Reason.BAD_TRANSITION, Reason.DUPLICATE})
 _LEVEL = "/constitutionalContext/pressureLevel"
-_SIGNALS = ("policyChecks", "violations")
 
 Message = Task | Result | Ack | Nack
 Finding = tuple[str, str, bool]
@@ -157,7 +155,9 @@ class SapChecklist(checklists.RecordChecklist):
             yield "evidence", f"the result of task {task}: {found}", not answers.objection
         if ended and self._recorded is not None and task.lower() not in self._recorded:
             yield "learning", f"no signal of task {task}", False
-        signals = fields.get("metrics") or fields.get("nextActions") or any(map(evidence.get, _SIGNALS))
+        signals = any(map(fields.get, ("metrics", "nextActions"))) or any(
+            map(evidence.get, ("policyChecks", "violations"))
+        )
         if ended and self._recorded is None and not signals:
             yield "learning", f"the result of task {task} carries no signal", False
 
@@ -230,7 +230,7 @@ class SapChecklist(checklists.RecordChecklist):
             self.doubt("required", line, text, offset)
             return
         self.applied.update(("forms", "required"))
-        self.fault(REASONS.get(error.reason, _REQUIRED)[0], line, text, offset)
+        self.fault(REASONS.get(error.reason, ("required",))[0], line, text, offset)
         if (error.path or "").startswith("/constitutionalEvidence"):
             self.fault("evidence", line, text, offset)
 

@@ -143,7 +143,14 @@ NOTES_KEPT = 5
 
 def contents(capability: str, territory: str | None, found: Numbered) -> Iterator[tuple[str, Any, list[int]]]:
     """(kind, content, evidence) of every artifact that the signals justify."""
-    found = _evidence(found)
+    # What proves something: of each task its last terminal Result, unless the cache gave it, and what operators said.
+    last = {
+        uuid_key(signal.task_id): seq
+        for seq, signal in found
+        if signal.source == PRODUCER and not signal.cached and (signal.status or Status.SUCCEEDED) in TERMINAL
+    }
+    kept = frozenset(last.values())
+    found = [(seq, signal) for seq, signal in found if signal.source == OPERATOR or seq in kept]
     cases = _cases(found)
     derived: dict[str, Any] = {}
     for kind, name, (content, proof) in (
@@ -155,18 +162,6 @@ def contents(capability: str, territory: str | None, found: Numbered) -> Iterato
         if content:
             yield kind, {name: content}, proof
     yield "playbook", _playbook(capability, territory, found, cases, **derived), [seq for seq, _ in found]
-
-
-def _evidence(found: Numbered) -> Numbered:
-    """The signals that prove something: of each task its last terminal Result, unless the cache gave it, and all that
-    operators said."""
-    last = {
-        uuid_key(signal.task_id): seq
-        for seq, signal in found
-        if signal.source == PRODUCER and not signal.cached and (signal.status or Status.SUCCEEDED) in TERMINAL
-    }
-    kept = frozenset(last.values())
-    return [(seq, signal) for seq, signal in found if signal.source == OPERATOR or seq in kept]
 
 
 class Case(NamedTuple):

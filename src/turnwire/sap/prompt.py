@@ -56,9 +56,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 def prompt(short: bool = False) -> str:
     """The text that teaches SAP, made from the tables of ``spec``; unless ``short`` with a message of each kind."""
-    if short:
-        return _rules()
-    return f"{_rules()}Examples:\n" + "".join(f"{name} {as_json(value)}\n" for name, value in EXAMPLES.items())
+    shown = "".join(f"{name} {as_json(value)}\n" for name, value in EXAMPLES.items())
+    return _rules() if short else f"{_rules()}Examples:\n{shown}"
 
 
 def _rules() -> str:

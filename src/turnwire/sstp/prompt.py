@@ -47,22 +47,18 @@ def prompt(short: bool = False) -> str:
     """The text that teaches SSTP, with a message of each kind, which are one conversation; if ``short`` with forms to
     be filled in, of the header once, of the payload for each kind."""
     if short:
-        return _forms()
+        form = {"header": _sstp_example(spec.Kind.INTENT, {})["header"], "payload": {}}
+        form["header"] |= {"kind": "<kind>", "schema_id": "<schema_id>"}
+        kinds = "\n".join(
+            f"- {kind}, schema_id {spec.SCHEMA_IDS[kind]}: {spec.MEANING[kind]}. {as_json(_sstp_example(kind, {})['payload'])}"
+            for kind in spec.Kind
+        )
+        forms = f"{as_json(form)}\nKinds, each with its payload:\n{kinds}"
+        return _text(forms, "of this form, with everything in angle brackets filled in")
     kinds = "\n".join(
         f"- {kind}: {spec.MEANING[kind]}.\n  {as_json(_sstp_example(kind, _filled(kind)))}" for kind in spec.Kind
     )
     return _text(kinds, "one of the kinds below")
-
-
-def _forms() -> str:
-    form = {"header": _sstp_example(spec.Kind.INTENT, {})["header"], "payload": {}}
-    form["header"] |= {"kind": "<kind>", "schema_id": "<schema_id>"}
-    kinds = "\n".join(
-        f"- {kind}, schema_id {spec.SCHEMA_IDS[kind]}: {spec.MEANING[kind]}. {as_json(_sstp_example(kind, {})['payload'])}"
-        for kind in spec.Kind
-    )
-    forms = f"{as_json(form)}\nKinds, each with its payload:\n{kinds}"
-    return _text(forms, "of this form, with everything in angle brackets filled in")
 
 
 def _text(forms: str, told: str) -> str:
