@@ -177,7 +177,7 @@ def done_before(name: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
+def named(name: str) -> Iterator[None]:
     """An OSError of the block carries this name."""
     try:
         yield
@@ -224,7 +224,7 @@ class AtomicFile:
 
     def __enter__(self) -> Self:
         try:
-            with _named(self.name):
+            with named(self.name):
                 self.file = self._opened()
         except BaseException:
             self._drop()
@@ -259,13 +259,13 @@ class AtomicFile:
         try:
             count: int = self.file.write(data)
         except OSError:
-            with _named(self.name):  # entering that block for each write would cost more than a short one does
+            with named(self.name):  # entering that block for each write would cost more than a short one does
                 raise
         return count
 
     def flush(self) -> None:
         """Hands on what is still held back. Raises as :meth:`write` does."""
-        with _named(self.name):
+        with named(self.name):
             self.file.flush()
 
     def __exit__(
@@ -273,7 +273,7 @@ class AtomicFile:
     ) -> None:
         try:
             if error is None:
-                with _named(self.name):
+                with named(self.name):
                     self._commit()
         finally:
             self._drop()

@@ -224,10 +224,6 @@ class FormatWire(Wire):
         table: Any
 
 
-def _no_faults(data: Any, /, *, fences: bool = False) -> list[Any]:
-    return []
-
-
 class DocumentPlan(NamedTuple):
     """The ``documents`` of a wire: whole texts, from the first header line of a file or code fence with no record or
     reject before it, to its end.
@@ -244,7 +240,7 @@ class DocumentPlan(NamedTuple):
     opening: bytes
     header: Pattern[bytes]
     columns: Callable[..., Mapping[str, Any]] | None = None
-    faults: Callable[..., list[Any]] = _no_faults
+    faults: Callable[..., list[Any]] = lambda data, /, *, fences=False: []
 
 
 class TextPlan(NamedTuple):

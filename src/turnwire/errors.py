@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from operator import index
 
 TYPE_CHECKING = False
@@ -126,16 +127,8 @@ class WireError(ValueError):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        place = {"offset": self.offset, "line": self.line, "wire": self.wire, "path": self.path}
-        return _rebuild, (type(self), self.reason, self.text, place, dict(self.__dict__))
-
-
-def _rebuild(
-    cls: type[WireError], reason: Reason, text: str, place: dict[str, Any], state: dict[str, Any]
-) -> WireError:
-    error = cls(reason, text, **place)
-    error.__dict__.update(state)
-    return error
+        place: dict[str, Any] = {"offset": self.offset, "line": self.line, "wire": self.wire, "path": self.path}
+        return partial(type(self), **place), (self.reason, self.text), dict(self.__dict__)
 
 
 class DecodeError(WireError):
@@ -265,16 +258,11 @@ class UnknownName(ValueError):
         return self.text if self.nearest is None else f"{self.text}; did you mean {self.nearest!r}?"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unknown_name, (type(self), self.what, self.name, self.known, self.text, self.wires)
+        return partial(type(self), wires=self.wires), (self.what, self.name, self.known, self.text)
 
 
 class UnknownKey(UnknownName, KeyError):
     """An :class:`UnknownName` that is also a KeyError, for look-ups such as ``batch["sorce"]``."""
-
-
-def _unknown_name(cls: type[UnknownName], *values: Any) -> UnknownName:
-    *first, wires = values
-    return cls(*first, wires=wires)
 
 
 def either(names: Sequence[str]) -> str:

@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 
     Kinds = tuple[dict[str, Wire], int, dict[str, Wire], dict[str, FormatWire], tuple[str, ...], tuple[str, ...]]
 
-_BUILT_IN = {
-    "nslip": "turnwire.nslip",
-    "csp": "turnwire.csp",
-    "sstp": "turnwire.sstp",
-    "sap": "turnwire.sap",
-    "kick": "turnwire.kick",
-}
+_BUILT_IN = {name: f"turnwire.{name}" for name in ("nslip", "csp", "sstp", "sap", "kick")}
 """Name -> package, in the order in which wires are tried; a wire's place is its code in columns (0 to 4)."""
 
 SIZES = ("short", "full")
@@ -71,7 +65,7 @@ def packages() -> tuple[str, ...]:
 
 def _folders() -> list[str]:
     """Folders of this package with a ``wire.py`` that are not built-in wires, by name."""
-    return [f"turnwire.{name}" for name in _with("wire.py") if f"turnwire.{name}" not in _BUILT_IN.values()]
+    return [f"turnwire.{name}" for name in _with("wire.py") if name not in _BUILT_IN]
 
 
 def _with(file: str, *below: str) -> list[str]:
@@ -310,12 +304,10 @@ def wire_of_class(cls: type) -> str | None:
     if cls.__module__ == "builtins":
         return None
     others = [*list(_all().values())[len(_BUILT_IN) :], *formats().values()]
-    return next((each.name for each in others if issubclass(cls, _classes(each))), None)
-
-
-def _classes(known: Wire) -> tuple[type, ...]:
-    """Of its messages and, where it has such, its documents."""
-    return (known.message, known.documents.message) if known.documents is not None else (known.message,)
+    for each in others:
+        if issubclass(cls, each.message) or (each.documents is not None and issubclass(cls, each.documents.message)):
+            return each.name
+    return None
 
 
 def _wire_of(message: object) -> Wire:

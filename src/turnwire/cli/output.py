@@ -100,45 +100,26 @@ def write_json(rows: Iterable[Any], output: Any = None) -> None:
     data = escaped_json(text.encode("utf-8", "backslashreplace"))
     if output is not None:
         output.write(data)
-        return
-    output = standard_output()
-    output.write(data)
-    output.flush()
+    else:
+        write_text(data.decode())
 
 
 def opened(path: str) -> Output:
     """A file to continue, or standard output for "-". Raises OSError."""
     if path == "-":
         return standard_output()
-    try:
-        return Output(open(path, "ab"), path)
-    except OSError as error:
-        raise named(error, path) from None
+    return Output(open(path, "ab"), path)
 
 
 def write_whole(path: str | None, pieces: Iterable[bytes]) -> None:
     """Writes text of a log to a file, which is there whole or not at all, or to standard output (None, "-"). Raises
     OSError."""
-    if path is None or path == "-":
-        output = standard_output(shown=True)
+    from turnwire.atomic import AtomicFile
+
+    with AtomicFile(path) if path not in (None, "-") else standard_output(shown=True) as output:
         for piece in pieces:
             output.write(piece)
         output.flush()
-        return
-    from turnwire.atomic import AtomicFile
-
-    with AtomicFile(path) as file:
-        for piece in pieces:
-            file.write(piece)
-
-
-def flush() -> None:
-    """Writes what standard output has buffered. Raises OSError."""
-    if sys.stdout is not None:
-        try:
-            sys.stdout.flush()
-        except OSError as error:
-            raise named(error, STANDARD_OUTPUT) from None
 
 
 def complain(line: str) -> None:

@@ -31,7 +31,7 @@ from turnwire.cli.outcome import (
     terminating,
     uninterrupted,
 )
-from turnwire.cli.output import STANDARD_OUTPUT, Notes, abandon, complain, flush
+from turnwire.cli.output import STANDARD_OUTPUT, Notes, abandon, complain
 from turnwire.errors import FileRefused, MissingDependency, UnknownName, WireError
 from turnwire.progress import restore_cursor
 
@@ -91,7 +91,10 @@ def program() -> None:
 
 def run(arguments: list[str], name: str = "turnwire") -> int:
     """Runs the program with these arguments: its exit code, once all output is out or given up."""
-    _speak_utf8()
+    # Whatever the locale says: messages are UTF-8. A lone surrogate (of a file name) comes out as an escape.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     _tell_slow()
     try:
         with terminating(), _refusals() as refused:
@@ -139,7 +142,8 @@ def _finish(code: int) -> int:
     if code >= SIGNALLED:  # a signal ended it: 128 and its number
         return code
     try:
-        flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except OSError as error:
         abandon()
         if code == INPUT_OUTPUT or isinstance(error, BrokenPipeError):
@@ -165,7 +169,11 @@ def _guarded(action: Any) -> int:
     except click.exceptions.Exit as finished:
         return finished.exit_code
     except click.ClickException as error:
-        return _usage(error)
+        text = io.StringIO()
+        error.show(text)
+        for line in text.getvalue().rstrip("\n").split("\n"):
+            complain(line)
+        return error.exit_code
     except CommandRefused as refused:
         return _said(INPUT_OUTPUT, *refused.lines)
     except (KeyboardInterrupt, click.Abort) as ended:
@@ -192,18 +200,3 @@ def _said(code: int, *lines: str) -> int:
     for line in lines:
         complain(f"turnwire: {line}")
     return code
-
-
-def _usage(error: click.ClickException) -> int:
-    text = io.StringIO()
-    error.show(text)
-    for line in text.getvalue().rstrip("\n").split("\n"):
-        complain(line)
-    return error.exit_code
-
-
-def _speak_utf8() -> None:
-    # Whatever the locale says: messages are UTF-8. A lone surrogate (of a file name) comes out as an escape.
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -166,9 +166,8 @@ def is_preamble_line(text: bytes, laws: bool) -> bool:
     """True if a line is ``DEF N = v``, ``LAWS`` or (below it, ``laws``) ``- Ln: text``."""
     if text == b"LAWS":
         return True
-    return (DEF_LINE if text.startswith(b"DEF ") else LAW_LINE).fullmatch(text) is not None and (
-        laws or text.startswith(b"DEF ")
-    )
+    is_def = text.startswith(b"DEF ")
+    return (DEF_LINE if is_def else LAW_LINE).fullmatch(text) is not None and (laws or is_def)
 
 
 def is_near_state(text: str) -> bool:

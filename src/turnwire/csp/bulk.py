@@ -72,11 +72,7 @@ def _move(rows: NDArray[Any], distances: NDArray[np.int64]) -> None:
         places[:, column] += np.where(places[:, column + 1] >= 0, distances, 0).astype(np.int32)
 
 
-def _text(name: str) -> Column:
-    return Column(name, "text", nullable=True)
-
-
-_TEXT = {name: _text(name) for name in BULK_TEXTS}
+_TEXT = {name: Column(name, "text", nullable=True) for name in BULK_TEXTS}
 _ENUM = {name: Column(name, "enum", nullable=True, names=tuple(map(str, names))) for name, names in BULK_ENUMS.items()}
 _FIELDS = (
     *("req", "in", "out", "owner", "priority"),  # TASK

@@ -244,16 +244,13 @@ def _block(block: AnyBlock, strict: bool, bare: bool) -> list[str]:
         path = f"/block/fields/{key}"
         if not isinstance(key, str) or not _KEY.fullmatch(key):
             raise encode_fault(Reason.UNKNOWN_KEY, "a key must match [A-Z][A-Z0-9_]*", path)
-        lines += _field(key, value, path, content=not bare and kind == "FILEOP" and key == "CONTENT", exact=not strict)
+        if not isinstance(value, str):
+            raise encode_fault(Reason.WRONG_TYPE, f"expected text, not {type(value).__name__}", path)
+        if "\n" in value or (not bare and kind == "FILEOP" and key == "CONTENT"):
+            lines += [key, *heredoc(value, exact=not strict)]
+        else:
+            lines.append(_ended(f"{key} {value}" if value else key))
     return lines
-
-
-def _field(key: str, value: Any, path: str, *, content: bool, exact: bool) -> list[str]:
-    if not isinstance(value, str):
-        raise encode_fault(Reason.WRONG_TYPE, f"expected text, not {type(value).__name__}", path)
-    if not content and "\n" not in value:
-        return [_ended(f"{key} {value}" if value else key)]
-    return [key, *heredoc(value, exact)]
 
 
 def heredoc(content: str, exact: bool = False) -> list[str]:
@@ -315,7 +312,11 @@ def check(message: Record | Document) -> list[Issue]:
         return [found for record in message.records for found in check(record)]
     try:
         text = write(message, strict=False)
-        found = [] if _reads_strictly(message, text) else parse_leniently(input_bytes(text), LIMITS).issues
+        found: list[Issue] = []
+        try:
+            _verify(message, text)
+        except EncodeError:  # else lenient reading, which forgives more, has no say
+            found = parse_leniently(input_bytes(text), LIMITS).issues
     except (EncodeError, DecodeError) as error:
         return [Issue(error.reason, error.line or 1, "warning", error.text)]
     if isinstance(message, CspMessage):
@@ -323,15 +324,6 @@ def check(message: Record | Document) -> list[Issue]:
         found += [one for one in message.issues if one.reason not in reasons]
         found += doubts(message)
     return found
-
-
-def _reads_strictly(message: Record, text: str) -> bool:
-    """True if strict reading takes what was written: then lenient reading, which forgives more, has no say."""
-    try:
-        _verify(message, text)
-    except EncodeError:
-        return False
-    return True
 
 
 def doubts(message: CspMessage) -> list[Issue]:

@@ -23,7 +23,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
-from turnwire.atomic import create, done_before, keep_access, locked, sweep, sync_directory, temporary_name
+from turnwire.atomic import create, done_before, keep_access, locked, named, sweep, sync_directory, temporary_name
 from turnwire.characters import visible
 from turnwire.csp.messages import FileOp
 from turnwire.csp.spec import FILE_OPS, WIRE
@@ -212,20 +212,21 @@ def _missing_directories(top: Path, parts: tuple[str, ...]) -> Iterator[str]:
 
 def _write(top: Path, parts: tuple[str, ...], old: bytes | None, new: bytes | None) -> None:
     made: list[Path] = []
+    place = os.path.join(top, *parts)
     try:
-        with _directory(top, parts[:-1], made) as (folder, prefix):
+        with named(place), _directory(top, parts[:-1], made) as (folder, prefix):
             name = os.path.join(prefix, parts[-1])
             before = None if old is None else _unchanged(name, folder, old)
             if new is None:
                 os.unlink(name, dir_fd=folder)
             else:
                 _replace(name, folder, new, before)
-            with done_before(top.joinpath(*parts)):
-                _sync(folder, made)
-    except BaseException as error:
-        if isinstance(error, OSError):
-            error.filename = os.fspath(top.joinpath(*parts))
-            del error.filename2  # None would be shown, as "-> None"
+            with done_before(place):  # the name of the file in its folder, and those of new folders in theirs
+                if folder is not None:
+                    sync_directory(folder)
+                    for directory in {one.parent for one in made}:
+                        sync_directory(directory)
+    except BaseException:
         for directory in reversed(made):
             with suppress(OSError):  # somebody else has put something into it: it is theirs now
                 directory.rmdir()
@@ -294,14 +295,6 @@ def _replace(name: str, folder: int | None, content: bytes, before: os.stat_resu
     finally:
         with suppress(OSError):  # it is not there any more; or it stays, and who writes there next sweeps it
             os.unlink(beside, dir_fd=folder)
-
-
-def _sync(folder: int | None, made: list[Path]) -> None:
-    """Flushes names to the disk: of the file in its folder, and of the folders that were made in theirs."""
-    if folder is not None:
-        sync_directory(folder)
-        for directory in {place.parent for place in made}:
-            sync_directory(directory)
 
 
 # --- the paths that an operation may touch: patterns as in .gitignore, and the folders of version control -------------

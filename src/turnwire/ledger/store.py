@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnwire.atomic import create, done_before, scratch, sync_directory
+from turnwire.atomic import create, done_before, named, scratch, sync_directory
 from turnwire.errors import Reason, RuleError
 from turnwire.json.text import canonical
 from turnwire.ledger import merkle
@@ -200,8 +200,7 @@ class Ledger:
     def __len__(self) -> int:
         with self._reading:
             (last,) = self._reader.execute("SELECT coalesce(max(rowid), 0) FROM entries").fetchone()
-        size: int = last
-        return size
+        return int(last)
 
     def __getitem__(self, seq: int) -> Entry:
         """The entry with that number. Raises IndexError, RuleError(ledger_broken)."""
@@ -322,13 +321,8 @@ class Ledger:
         place = Path(os.path.abspath(path))
         if os.path.lexists(place):
             raise FileExistsError(17, "exists already", os.fspath(path))
-        try:
-            with self._reading:
-                verdict = _copied(self._reader, place)
-        except OSError as error:
-            error.filename = os.fspath(path)  # and not that of what is written beside it
-            del error.filename2  # None would be shown, as "-> None"
-            raise
+        with named(os.fspath(path)), self._reading:  # and not by that of what is written beside it
+            verdict = _copied(self._reader, place)
         return Checkpoint(self.id, verdict.size, verdict.root, verdict.chain, _now())
 
 

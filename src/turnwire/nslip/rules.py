@@ -66,7 +66,8 @@ def _remarks(message: SlipMessage) -> Iterator[Issue]:
     extra: Any = message.extra
     for slot, value in slots.items() if isinstance(slots, dict) else ():
         if isinstance(value, str) and len(value) > SHORT_STRING:
-            yield _long(value, f"/slots/{_slot_name(slot)}")
+            name = Slot(slot).name if slot in Slot.__members__.values() else slot
+            yield _long(value, f"/slots/{name}")
     for prefix, value in extra.items() if isinstance(extra, dict) else ():
         if prefix == "f":
             if isinstance(message.frame, int) and message.frame > MAX_FRAME:
@@ -77,10 +78,6 @@ def _remarks(message: SlipMessage) -> Iterator[Issue]:
         text = _ESCAPE.sub(r"\1", value[1:-1]) if isinstance(value, str) and value[:1] == '"' else ""
         if len(text) > SHORT_STRING:
             yield _long(text, where)
-
-
-def _slot_name(slot: Any) -> str:
-    return Slot(slot).name if slot in Slot.__members__.values() else str(slot)
 
 
 def _long(text: str, where: str) -> Issue:

@@ -135,10 +135,9 @@ def shortened(text: str, most: int) -> str:
 
 def fields(message: Any) -> Iterator[tuple[str, str]]:
     """The decoded fields of a message of any wire as (name, value) pairs; parts of objects and lists by their path."""
-    if hasattr(message, "to_dict"):
-        yield from _flat("", message.to_dict())
-    else:  # of a registered wire
-        yield from _flat("", {name: getattr(message, name) for name in type(message).__match_args__})
+    if not hasattr(message, "to_dict"):  # of a registered wire
+        return _flat("", {name: getattr(message, name) for name in type(message).__match_args__})
+    return _flat("", message.to_dict())
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -235,7 +235,8 @@ def _written(name: str, messages: list[Any], wires: Sequence[str], context: Any,
         dropped.update(left_out)
         failed += not (back or left_out)
     note = f"{failed} of {len(messages)} cannot be restored from the text alone" if failed else ""
-    legend = list(map(_prompt, dict.fromkeys(wires))) if together else []
+    # Who reads needs no example of everything.
+    legend = [registry.prompt(wire, "short") for wire in dict.fromkeys(wires)] if together else []
     return Version(name, "wire", texts, legend, dropped, not (failed or dropped), note)
 
 
@@ -252,12 +253,6 @@ def _in_wire(message: Any, wire: str, context: Any) -> tuple[str, Sequence[str],
     except WireError:
         return text, made.dropped, False  # its own wire does not read it, or converting back needs more
     return text, made.dropped, bool(found == message)
-
-
-def _prompt(wire: str) -> str:
-    import turnwire
-
-    return turnwire.prompt(wire, "short")  # who reads needs no example of everything
 
 
 def _references(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -44,7 +43,11 @@ def command(log: str, root: str, dry_run: bool, recount: bool, trust_base: bool)
     if damaged:
         return BAD_RECORDS
     done = 0
-    choices: dict[str, Any] = {"dry_run": dry_run, "recount": recount, "resolve": _trusted if trust_base else None}
+    choices: dict[str, Any] = {
+        "dry_run": dry_run,
+        "recount": recount,
+        "resolve": (lambda *_: True) if trust_base else None,
+    }
     for message in document.messages:
         if not isinstance(message.block, FileOp):
             continue
@@ -58,7 +61,3 @@ def command(log: str, root: str, dry_run: bool, recount: bool, trust_base: bool)
     if not done:
         inputs.tell_none([log], what="FILEOP")
     return GOOD if done else NOTHING
-
-
-def _trusted(file: Path, base: str) -> bool:
-    return True

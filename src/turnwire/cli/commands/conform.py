@@ -44,7 +44,7 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **s
     if found.checklist is None:
         raise click.UsageError(f"{wire} has no checklist")
     if clauses:
-        _show_clauses(wire, as_json)
+        _show_clauses(found.checklist, as_json)
         return outcome.GOOD
     if not files:
         raise click.UsageError("Missing argument 'FILES...'.")
@@ -105,11 +105,8 @@ def _show_table(judged: list[tuple[str, Checklist]]) -> None:
     write_lines(printable(part) for line in lines for part in line.split("\n"))
 
 
-def _show_clauses(wire: str, as_json: bool) -> None:
+def _show_clauses(checklist: Any, as_json: bool) -> None:
     """Shows the clauses of a wire, then what cannot be judged, with the reason."""
-    checklist = registry.wire(wire).checklist
-    if checklist is None:
-        raise click.UsageError(f"{wire} does not define its clauses")
     if as_json:
         clauses, untested = checklist.clauses, checklist.untested
         write_json({"id": one.id, "clause": one.section, "name": one.text, "judged": True} for one in clauses)

@@ -14,7 +14,7 @@ import turnwire
 from turnwire import registry
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
-from turnwire.cli.output import Notes, Output, standard_output, tell_left_out, write_json
+from turnwire.cli.output import Notes, standard_output, tell_left_out, write_json
 from turnwire.contract import LINES
 from turnwire.errors import DecodeError, Reason, WireError
 
@@ -172,8 +172,7 @@ def _opened(path: str | None, verbose: bool) -> Iterator[tuple[Any, Notes]]:
     with AtomicFile(path) if path not in (None, "-") else standard_output(shown=True) as output:
         all = verbose or path not in (None, "-") or not sys.stdout.isatty()
         yield output, Notes(all, lambda text: output.write(text.encode()), "more messages (-v shows all)")
-        if isinstance(output, Output):
-            output.flush()
+        output.flush()
 
 
 class _Writer:

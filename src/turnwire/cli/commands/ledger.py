@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -131,7 +131,8 @@ def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | No
         found: Any = (ConsistencyProof if "old" in fields else InclusionProof).from_dict(fields)
         wanted = None if leaf is None else bytes.fromhex(leaf)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise click.UsageError(f"{proof!r} is not a ledger proof{_why(error)}") from None
+        why = "" if isinstance(error, (UnicodeDecodeError, json.JSONDecodeError)) else f": {error}"
+        raise click.UsageError(f"{proof!r} is not a ledger proof{why}") from None
     if isinstance(found, ConsistencyProof):
         holds = found.holds(before, to)
     elif before is not None or key is not None:
@@ -147,18 +148,11 @@ def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | No
     return GOOD
 
 
-def _why(error: Exception) -> str:
-    """The fault of a proof, for people; nothing of bytes that are not JSON to begin with."""
-    return "" if isinstance(error, (UnicodeDecodeError, json.JSONDecodeError)) else f": {error}"
-
-
 def _private(file: str) -> bytes:
     raw: bytes = inputs.content(file)
     if len(raw) != 32:
-        try:
+        with suppress(ValueError):
             raw = bytes.fromhex(raw.decode("ascii"))
-        except ValueError:
-            raw = b""
     if len(raw) != 32:
         raise click.UsageError(f"{file!r} does not contain a private key (32 bytes, or 64 hex digits)")
     return raw
