@@ -92,7 +92,6 @@ _QUIET = {"DASK_LOGGING__DISTRIBUTED": "critical"}
 
 def local_cluster(workers: int | None = None) -> Any:
     """A Dask cluster of this machine for a ``with`` block: one process a core by default, reached from here only."""
-    count = workers or os.cpu_count() or 1
     package = distributed()
     from dask import config
 
@@ -103,7 +102,7 @@ def local_cluster(workers: int | None = None) -> Any:
     settings["distributed.worker.profile.enabled"] = False
     with config.set(settings):
         return package.LocalCluster(
-            n_workers=count,
+            n_workers=workers or os.cpu_count() or 1,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
@@ -208,8 +207,7 @@ class _Run:
             now = time.monotonic()
             self._seen = now if self._threads() else self._seen
             if now - self._seen > self._patience:
-                text = f"no Dask worker for {self._patience:g} s; continue later with resume"
-                raise TimeoutError(text) from None
+                raise TimeoutError(f"no Dask worker for {self._patience:g} s; continue later with resume") from None
             return
         except CancelledError:
             raise ConnectionError("the Dask scheduler lost the blocks; continue later with resume") from None

@@ -123,9 +123,7 @@ class Manifest:
     @property
     def counts(self) -> Counts:
         """The sums over all finished blocks, like ``scan.counts`` of one scan."""
-        wires: Counter[str] = Counter()
-        reasons: Counter[str] = Counter()
-        sums: Counter[str] = Counter()
+        wires, reasons, sums = Counter[str](), Counter[str](), Counter[str]()
         for row in self.of_state("done"):
             wires.update(row["wires"])
             reasons.update(row["reasons"])
@@ -162,14 +160,11 @@ class Manifest:
         return None
 
     def _verified(self, row: dict[str, Any]) -> bool:
-        for what in ("output", "quarantine"):
-            folder, name = row[what]["file"].split("/")
-            try:
-                if described(str(self.out), folder, name) != row[what]:
-                    return False
-            except OSError:
-                return False
-        return True
+        files = (row[what] for what in ("output", "quarantine"))
+        try:
+            return all(described(str(self.out), *file["file"].split("/")) == file for file in files)
+        except OSError:
+            return False
 
     def _renamed(self, row: dict[str, Any], name: str, index: int) -> dict[str, Any]:
         row = {**row, "index": index}

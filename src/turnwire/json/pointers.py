@@ -41,7 +41,7 @@ def skip_space(data: bytes, at: int) -> int:
 def _child(data: bytes, at: int, step: str) -> int | None:
     opening = data[at : at + 1]
     if opening == b"[":
-        return _item(data, at, step)
+        return next(islice(items(data, at), int(step), None), None) if _INDEX.fullmatch(step) else None
     written = step.encode("utf-8", "surrogatepass")
     if opening != b"{" or _is_nowhere(data, written):
         return None
@@ -57,10 +57,6 @@ def _child(data: bytes, at: int, step: str) -> int | None:
 def _is_nowhere(data: bytes, key: bytes) -> bool:
     """True if no object in ``data`` can have this key: letters can be written as themselves, or with a ``\\u``."""
     return b'"%b"' % key not in data and b"\\u" not in data and _LETTERS.fullmatch(key) is not None
-
-
-def _item(data: bytes, at: int, step: str) -> int | None:
-    return next(islice(items(data, at), int(step), None), None) if _INDEX.fullmatch(step) else None
 
 
 def items(data: bytes, at: int) -> Iterator[int]:

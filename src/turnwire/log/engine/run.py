@@ -265,20 +265,15 @@ class Run:
     def _progress(self) -> tuple[Callable[[], None], Callable[[], None]]:
         """The function that reports how far the scan is, and the one that removes the bar."""
         if not self._tell:
-            return _nothing, _nothing
+            return (lambda: None), (lambda: None)
         from turnwire.progress import Progress
 
-        total = self._total()
+        # Bytes of all inputs as they are stored, or None if that cannot be told.
+        sizes = [None] if self._follow else [source.bytes() for source in sources(self._source)]
+        total = None if None in sizes else sum(size for size in sizes if size is not None)
         bar = Progress(total, self._tell is True)
         told: Any = bar.of_scan if self._tell is True else self._tell
         return lambda: told(self.done, total, self.records, len(self.rejects)), bar.clear
-
-    def _total(self) -> int | None:
-        """Bytes of all inputs as they are stored, or None if that cannot be told."""
-        if self._follow:
-            return None
-        sizes = [source.bytes() for source in sources(self._source)]
-        return None if None in sizes else sum(size for size in sizes if size is not None)
 
     # --- results in order -------------------------------------------------------------------------------------------
 
@@ -303,17 +298,9 @@ class Run:
         self.done += block.taken - reading.taken
         reading.taken = block.taken
         whole = self._joined(reading, block)
-        if whole is None:
-            return
-        if found is not None and (whole is not block or reading.given or not found.position):  # a state that is new
+        is_new = whole is not block or reading.given or (found is not None and not found.position)  # its state
+        if found is not None and (is_new or not self._engine.follows(reading.state, found)):
             found = None
-        if found is not None and not self._engine.follows(reading.state, found):
-            found = None
-        yield from self._given(reading, whole, found)
-
-    def _given(
-        self, reading: Reading, whole: InputBlock | None, found: BlockResult | None
-    ) -> Iterator[tuple[Batch | None, WireError | None]]:
         while whole is not None:
             batch, error, whole = self._take(reading, whole, found)
             found = None
@@ -347,7 +334,8 @@ class Run:
         batch = self._batch(reading, found)
         if error is not None:
             return batch, error, None
-        rest = None if found.position == block.size else _tail(found, found.position)
+        data = bytes(found.buffer[found.position :])
+        rest = InputBlock(data, len(data), reading.offset, block.last, block.taken) if data else None
         if not block.last:
             reading.left, rest = rest, None
         elif not final and reading.source.cut is None and (self._ends or not self._waits):
@@ -397,18 +385,18 @@ class Run:
             return block
         reading.pending.append(block)
         reading.pending_bytes += block.size
-        if block.last or reading.pending_bytes >= reading.left.size:
-            return self._join(reading)
-        return None
-
-    def _join(self, reading: Reading) -> InputBlock:
-        left, block = reading.left, reading.pending[-1]
-        assert left is not None
+        left = reading.left
+        if not block.last and reading.pending_bytes < left.size:
+            return None
         size = left.size + reading.pending_bytes
         data: Any
         if reading.memory is not None:
             data = reading.memory[left.base : left.base + size]
-        elif len(reading.pending) == 1 and (room := _room(block) - left.size) >= 0:
+        elif (
+            len(reading.pending) == 1
+            and block.memory is not None
+            and (room := block.memory.size - block.data.size - left.size) >= 0
+        ):
             data = block.memory[room:]
             data[: left.size] = np.frombuffer(left.data, np.uint8)
         else:
@@ -473,22 +461,6 @@ class Run:
         return (self._bookmarks or Bookmarks()).token(self._first + self.records, marks)
 
 
-def _nothing() -> None:
-    """Nobody wants to be told how far the scan is."""
-
-
 def _most_in_flight(threads: int) -> int:
     """So many blocks are worked on or wait for the consumer: none of the threads has to wait for it."""
     return 1 if threads == 1 else 2 * threads + 1
-
-
-def _room(block: InputBlock) -> int:
-    """The bytes in front of a block that are free; -1 where none are kept."""
-    return -1 if block.memory is None else block.memory.size - block.data.size
-
-
-def _tail(found: BlockResult, position: int) -> InputBlock:
-    """The part of a block after a position."""
-    block = found.block
-    data = bytes(found.buffer[position:])
-    return InputBlock(data, len(data), block.base + position, block.last, block.taken)

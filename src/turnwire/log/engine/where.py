@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from math import inf, isnan
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,17 +35,16 @@ _FEW = 64  # values that are compared with all rows one by one
 _COMPARED_AT_ONCE = 16  # bytes of text compared for all rows at once; the few rows left are compared one by one
 
 
-class Filter:
+class Filter(NamedTuple):
     """Compiled ``where=``: ``columns`` are those that it looks at, ``mask`` says which rows of a batch are wanted."""
 
-    def __init__(self, columns: tuple[Column, ...], tests: list[Test]) -> None:
-        self.columns = columns
-        self._tests = tests
+    columns: tuple[Column, ...]
+    tests: list[Test]
 
     def mask(self, batch: Batch) -> Mask:
         """A mask of the rows: True for those that pass every test."""
         mask = np.ones(len(batch), bool)
-        for test in self._tests:
+        for test in self.tests:
             if not mask.any():
                 break
             mask &= test(batch)
@@ -68,7 +67,8 @@ def compiled(where: Mapping[str, Any], scanner: BulkScanner, any_tool: bool = Tr
         elif name == "wire" and "wire" not in own(scanner):
             for one in _any_of(wanted):
                 registry.wire(one)
-            tests.append(partial(_always, answer=scanner.wire in _any_of(wanted)))
+            answer = scanner.wire in _any_of(wanted)
+            tests.append(partial(lambda every, batch: np.full(len(batch), every), answer))
         elif name not in there:
             text = f"where has no column {name!r} of {told(scanner)}; the columns are text, {', '.join(there)}"
             raise no_column(scanner, name, ("text", *there), text)
@@ -82,10 +82,6 @@ def compiled(where: Mapping[str, Any], scanner: BulkScanner, any_tool: bool = Tr
                 values = {_bytes(name, one) for one in _any_of(wanted) if one is not None}
                 tests.append(partial(_any_tool, first=tests.pop(), values=values))
     return Filter(tuple(columns.values()), tests)
-
-
-def _always(batch: Batch, answer: bool) -> Mask:
-    return np.full(len(batch), answer)
 
 
 def _any_tool(batch: Batch, first: Test, values: set[bytes]) -> Mask:
@@ -106,21 +102,15 @@ def _numbers_of(name: str, wanted: Any) -> list[Any]:
     """The numbers whose decimal texts are wanted; any other text matches nothing."""
     if isinstance(wanted, tuple):
         raise TypeError(f"where: {name} contains numbers as text and has no ranges; use the column with the numbers")
-    texts = [
-        one if isinstance(one, int) or one is None else _bytes(name, one, f"{_AS_TEXT} or an int")
-        for one in _any_of(wanted)
-    ]
-    return [
-        one if one is None or isinstance(one, int) else int(one)
-        for one in texts
-        if one is None or isinstance(one, int) or _WHOLE_NUMBER.fullmatch(one)
-    ]
+    numbers = []
+    for one in _any_of(wanted):
+        is_text = one is not None and not isinstance(one, int)
+        if not is_text or _WHOLE_NUMBER.fullmatch(one := _bytes(name, one, "text (str or bytes) or an int")):
+            numbers.append(int(one) if is_text else one)
+    return numbers
 
 
-_AS_TEXT = "text (str or bytes)"
-
-
-def _bytes(name: str, value: Any, takes: str = _AS_TEXT) -> bytes:
+def _bytes(name: str, value: Any, takes: str = "text (str or bytes)") -> bytes:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -153,10 +143,6 @@ def _test(name: str, column: Column, wanted: Any) -> Test:
 
 
 # --- what is asked for, as the columns hold it ----------------------------------------------------------------------
-
-
-def _integer(name: str, column: Column, value: Any) -> int:
-    return expect_number(value, f"where: {name}")
 
 
 def _real(name: str, column: Column, value: Any) -> float:
@@ -207,9 +193,7 @@ def _microseconds(name: str, column: Column, value: Any) -> int:
 
 
 _CONVERT: dict[str, Callable[[str, Column, Any], Any]] = {
-    "u64": _integer,
-    "i64": _integer,
-    "u8": _integer,
+    **dict.fromkeys(("u64", "i64", "u8"), lambda name, column, value: expect_number(value, f"where: {name}")),
     "f64": _real,
     "bool": _truth,
     "enum": _code,

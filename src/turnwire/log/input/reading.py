@@ -191,11 +191,9 @@ def decompressed(raw: Input, limits: Limits) -> Any:
     return raw if kind is None else Decompressed(kind, raw, limits)
 
 
-def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0) -> Iterator[InputBlock]:
+def blocks_of_memory(view: memoryview, batch_bytes: int, start: int = 0) -> Iterator[InputBlock]:
     """The blocks of bytes that are there at once; each is a view of them."""
-    view = data
-    size = len(view)
-    stop, within = -1, False
+    size, stop, within = len(view), -1, False
     while stop < size:
         stop = min(size, start + batch_bytes)
         end = line_end(view, start, stop) if stop < size else -1
@@ -316,10 +314,12 @@ class Reading:
             carried = self._carried
             block = self._next(source)
             if self._watched and (self._is_rewritten() or self._is_mixed(block, len(carried))):
-                # It was cut since the last look: some of what was read belongs to another text.
+                # It was cut since the last look: some of what was read belongs to another text. The next scan finds
+                # what it held. Where nothing was read of it, its old bookmark stays, by which a copy of that is known.
                 self._base -= 0 if block is None else block.size
-                self._carried = b""
-                yield self, self._cut_just_now()
+                self._carried, mark = b"", self.mark
+                self.vain = mark is not None and mark.file == self.file_id and mark.offset == self._base
+                yield self, self.ending()
                 return
             self._taken(block)
             if block is not None:  # else a pipe paused
@@ -376,13 +376,6 @@ class Reading:
         start, tail = self._last_bytes
         tail = tail[: max(self._base - (0 if block is None else block.size) - start + len(tail), 0)]
         self._last_bytes = self.read, (tail + data + self._carried)[-TAIL:]
-
-    def _cut_just_now(self) -> InputBlock:
-        """The end of what is read of a file: the next scan finds what it held. Where nothing was read of it, its old
-        bookmark stays, by which a copy of what it held is known."""
-        mark = self.mark
-        self.vain = mark is not None and mark.file == self.file_id and mark.offset == self._base
-        return self.ending()
 
     def ending(self) -> InputBlock:
         """The end of what was read, as a block."""

@@ -438,11 +438,6 @@ class Missed:
         self.tails.sort(key=lambda tail: order[tail.file_id])
         return there
 
-    def _fit(self, mark: Bookmark, certain: bool = True) -> None:
-        """The text of a bookmark is in one of the files."""
-        self._fitted.append(mark)
-        self._certain = self._certain or (certain and mark is self._latest)
-
     def _is_known(self, one: Rotated, file: Any, who: Identity) -> bool:
         """True if a file has a bookmark of its own; it is read from there, or closed."""
         latest = self._latest
@@ -453,7 +448,8 @@ class Missed:
             self._why = change if latest.born == who.born > 0 and change else self._why  # it was cut, and renamed then
         if mark is None:
             return False
-        self._fit(mark, certain=os.fstat(file.fileno()).st_nlink > 0)
+        self._fitted.append(mark)
+        self._certain = self._certain or (mark is latest and os.fstat(file.fileno()).st_nlink > 0)
         held, settled = self._marks.held.get(one.file), self._is_settled(one)
         waits = held is not None and held.fault is not None and not held.broken and settled
         if waits or who.size > (mark.size if who.packed else mark.offset):

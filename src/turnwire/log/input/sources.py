@@ -268,15 +268,11 @@ _NOTHING = (errno.ENOENT, errno.ELOOP, errno.ENOTDIR)
 
 def file_source(name: str, listed: bool = False) -> Source:
     """The file of a name as a source."""
-    return Source(name, open=lambda: _open(name), mappable=True, listed=listed)
-
-
-def _open(name: str) -> Any:
-    """A file without a buffer. A named pipe is opened without waiting for its writer; reading waits for it."""
-    return open(name, "rb", buffering=0, opener=_opened)
+    return Source(name, open=lambda: open(name, "rb", buffering=0, opener=_opened), mappable=True, listed=listed)
 
 
 def _opened(path: str, flags: int) -> int:
+    """Opens a file. A named pipe is opened without waiting for its writer; reading waits for it."""
     try:
         return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     except BlockingIOError:  # somebody has a lease on the file

@@ -12,7 +12,8 @@ import ctypes
 import errno
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +33,6 @@ from turnwire.arrow_structs import (
 from turnwire.contract import Column
 from turnwire.log.output.batch import Batch, JoinedBatches
 from turnwire.log.output.texts import Filled, text_arrays, validity_bitmap
-
-if TYPE_CHECKING:
-    from turnwire.contract import Column
-
 
 SMALL = 1 << 16
 """Bytes of scanned input up to which a batch is worth a copy."""
@@ -140,16 +137,12 @@ def _dictionary(names: tuple[str, ...]) -> tuple[int, tuple[Any, ...]]:
     return len(names), _strings([name.encode("utf-8", "replace") for name in names])
 
 
-def _file_array(batch: Any, count: int) -> Filled:
-    names, codes = batch.file_codes()
-    bitmap, nulls = validity_bitmap(codes >= 0, count)
-    return nulls, (bitmap, np.maximum(codes, 0)), _dictionary(tuple(names))
-
-
 def _column_array(batch: Any, column: Column) -> Filled:
     count = batch.kept
     if column.kind == "file":
-        return _file_array(batch, count)
+        names, codes = batch.file_codes()
+        bitmap, nulls = validity_bitmap(codes >= 0, count)
+        return nulls, (bitmap, np.maximum(codes, 0)), _dictionary(tuple(names))
     if column.kind in ("name", "binary"):
         texts = [text if isinstance(text, bytes) else text.encode() for text in batch.values(column)]
         return 0, _strings(texts, "i8"), None
@@ -221,14 +214,7 @@ def array_capsules(batch: Any) -> tuple[object, object]:
     return schema_capsule(batch.columns), _capsule(array, _ARRAY_NAME, _destroy_array)
 
 
-class _ArrowStream:
-    def __init__(self, columns: Sequence[Column], batches: Iterator[Any]) -> None:
-        self.columns = columns
-        self.batches = batches
-        self.error = ctypes.create_string_buffer(b"")
-
-
-def _guarded(stream: _ArrowStream, work: Callable[[], None]) -> int:
+def _guarded(stream: Any, work: Callable[[], None]) -> int:
     """Runs ``work``; whatever it raises becomes the stream's last error, which the consumer raises in its own words:
     nothing can pass through its code, not even KeyboardInterrupt."""
     try:
@@ -278,5 +264,6 @@ def stream_capsule(columns: Sequence[Column], batches: Iterator[Any]) -> object:
     stream = ArrowStream()
     stream.get_schema, stream.get_next, stream.get_last_error = _get_schema, _get_next, _get_error
     stream.release = _release_stream
-    stream.private_data = _kept_until_released(_ArrowStream(columns, batches))
+    owner = SimpleNamespace(columns=columns, batches=batches, error=ctypes.create_string_buffer(b""))
+    stream.private_data = _kept_until_released(owner)
     return _capsule(stream, _STREAM_NAME, _destroy_stream)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,6 @@ from numpy.typing import NDArray
 from turnwire import _backend
 from turnwire.contract import Packed
 from turnwire.log.input.memory import Pool
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _views = _backend.load("log.views")
 _NOTHING = memoryview(b"")
