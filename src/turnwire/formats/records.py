@@ -114,13 +114,10 @@ class Reading:
 
     def fault(self, fields: dict[str, Any]) -> Refusal | None:
         """The fault for which an object is no record: reason, words, JSON pointer; None if it is one."""
-        layout = self._layout_of(fields)
+        layout = next((layout for layout in self.layouts if layout.is_signed(fields)), None)
         if layout is None:
             return Reason.UNKNOWN_KIND, f"this object has no members of {self.wire}", ""
         return self._fault(layout, fields)
-
-    def _layout_of(self, fields: dict[str, Any]) -> Compiled | None:
-        return next((layout for layout in self.layouts if layout.is_signed(fields)), None)
 
     @staticmethod
     def _fault(layout: Compiled, fields: dict[str, Any]) -> Refusal | None:

@@ -462,8 +462,7 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> FlatPlan:
     numbers = {path: number for number, path in enumerate(values)}
     parents = {"": 0}
     for path in values:
-        for parent in (path.rpartition("/")[0],):
-            parents.setdefault(parent, len(parents))
+        parents.setdefault(path.rpartition("/")[0], len(parents))
     tables: list[list[tuple[bytes, int]]] = [[] for _ in parents]
     words: list[bytes] = []
     nodes = []

@@ -182,12 +182,11 @@ class _Job(NamedTuple):
         """The blocks of all files. One that a folder or a glob lists and that cannot be read is refused: warned of
         after the others, or raised if there are none."""
         refused: list[OSError] = []
-        count = 0
+        block: Block | None = None
         for block in _packed(self.every, (block for file in files for block in self._planned(file, refused))):
-            count += 1
             yield block
         for error in refused:
-            if not count:
+            if block is None:
                 raise error
             warnings.warn(FileRefused(error), stacklevel=2)
 

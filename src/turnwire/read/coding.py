@@ -154,10 +154,9 @@ class TextColumns(dict[str, Texts]):
         self.batch = batch
 
     def __missing__(self, name: str) -> Texts:
-        kinds = texts_of_codes(self.batch.column(name).names, self.kinds) if name == "kind" else None
-        found = texts(self.batch, name) if kinds is None else kinds
-        self[name] = found
-        return found
+        kinds = name == "kind"
+        self[name] = texts_of_codes(self.batch.column(name).names, self.kinds) if kinds else texts(self.batch, name)
+        return self[name]
 
     @cached_property
     def kinds(self) -> NDArray[Any]:

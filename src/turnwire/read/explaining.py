@@ -26,7 +26,8 @@ def explain(reject: Any) -> str:
     lines = [f"This is not a valid {title or ''} message.".replace("  ", " ")]
     alone, raw = _alone(error, raw)
     error = alone or error  # what a stream or a scan says of it is shorter
-    where = _where(error, error.line)
+    line = f" in line {error.line}" if error.line is not None and error.line > 1 else ""
+    where = f" at {visible(error.path)}" if error.path else line
     lines.append(f"Wrong{where}: {visible(error.text or str(error.reason).replace('_', ' '))} ({error.reason}).")
     if raw:
         lines.append(f"You wrote: {_excerpt(raw, 0 if alone is None else alone.offset or 0)}")
@@ -68,13 +69,6 @@ def _judged(raw: bytes, wire: str | None) -> DecodeError | None:
     except DecodeError as error:
         return error
     return None
-
-
-def _where(error: WireError, line: int | None) -> str:
-    """The place where the fault is: a JSON pointer, or the line of the message."""
-    if error.path:
-        return f" at {visible(error.path)}"
-    return f" in line {line}" if line is not None and line > 1 else ""
 
 
 def _excerpt(raw: bytes, place: int) -> str:

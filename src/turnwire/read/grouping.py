@@ -263,17 +263,11 @@ class Grouped(NamedTuple):
         one row without a value for all others. Times are RFC 3339; p50 and p95 of the answer times are in seconds."""
         shown = self.groups.top(most, *(measures or ("tokens" if self.tokens else "bytes",)))
         for (wire, value), one in shown:
-            first, last = times([one.first, one.last])
-            quantiles = [None if one.latencies is None else one.latencies.quantile(share) for share in (0.5, 0.95)]
-            yield {
-                **self._value(wire, value),
-                **self._sums([one]),
-                "first": first,
-                "last": last,
-                "answers": 0 if one.latencies is None else one.latencies.count,
-                "p50": None if quantiles[0] is None else quantiles[0] / 1e6,
-                "p95": None if quantiles[1] is None else quantiles[1] / 1e6,
-            }
+            told = dict(zip(("first", "last"), times([one.first, one.last]), strict=True))
+            took = Latencies() if one.latencies is None else one.latencies
+            p50, p95 = (None if quantile is None else quantile / 1e6 for quantile in map(took.quantile, (0.5, 0.95)))
+            answers = {"answers": took.count, "p50": p50, "p95": p95}
+            yield {**self._value(wire, value), **self._sums([one]), **told, **answers}
         others = len(self.groups) - len(shown)
         if others or self.groups.folded:
             total, known = self.groups.total, self._sums([one for _, one in shown])

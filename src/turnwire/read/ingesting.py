@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from turnwire.contract import FORMATS
@@ -40,7 +39,8 @@ def ingest(ledger: Ledger, source: Any, *, wire: str | None = FORMATS, **options
     last, total, told = len(ledger), 0, 0
     for batch in steps(found, ends=True):
         if batch is not None:
-            entries += _records(batch)
+            every = zip(batch["wire"], batch.raws(), batch["conversation"], strict=True)
+            entries += [(name, raw, conversation or "") for name, raw, conversation in every]
             continue
         rejects = [(REJECT, _reject(row), str(row["file"] or "")) for row in found.rejects.since(told)]
         told += len(rejects)
@@ -57,12 +57,6 @@ def ingest(ledger: Ledger, source: Any, *, wire: str | None = FORMATS, **options
         if one["tail_bytes"] and one["offset"] < one["size"] and one["given"] is None
     ]
     return Ingested(total, last, found.counts, tuple(waits))
-
-
-def _records(batch: Any) -> Iterable[tuple[str, bytes, str]]:
-    wires, conversations = batch["wire"], batch["conversation"]
-    for row in range(len(batch)):
-        yield wires[row], bytes(batch.raw(row)), conversations[row] or ""
 
 
 def _reject(row: dict[str, Any]) -> dict[str, Any]:

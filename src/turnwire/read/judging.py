@@ -13,8 +13,6 @@ from turnwire.checklists import Checklist, RecordChecklist, Specification, check
 from turnwire.errors import DecodeError, UnknownName
 from turnwire.read.located import pieces
 
-_STRANGE = "{} is not an option of {}; those are {}"
-
 
 def specification(wire: str) -> Specification:
     """The specification of a wire. Raises UnknownName if there is no such wire, or it has no checklist."""
@@ -30,7 +28,7 @@ def judge_of(wire: str, **options: Any) -> RecordChecklist:
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in found.options and name != "now":
-            raise TypeError(_STRANGE.format(name, wire, ", ".join(("now", *found.options))))
+            raise TypeError(f"{name} is not an option of {wire}; those are {', '.join(('now', *found.options))}")
     judge: RecordChecklist = found.judge(**{name: value for name, value in given.items() if name in found.options})
     return judge
 

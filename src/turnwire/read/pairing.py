@@ -287,10 +287,8 @@ def _read_work(
     buffer, arena = (np.frombuffer(part, np.uint8) for part in (records.buffer, records.arena))
     offsets, lengths = (np.ascontiguousarray(part, np.int64) for part in (records.offsets, records.lengths))
     known = wire.work if isinstance(wire.work, MemberWork) else wire.name
-    if core.works(known, buffer, arena, offsets, lengths, subjects, rows, needs, kinds, tasks, ids, bits):
-        odd = np.flatnonzero(bits & core.ODD)
-    else:
-        odd = np.arange(len(rows))
+    read = core.works(known, buffer, arena, offsets, lengths, subjects, rows, needs, kinds, tasks, ids, bits)
+    odd = np.flatnonzero(bits & core.ODD) if read else np.arange(len(rows))
     for row, raw in zip(odd.tolist(), batch.raws(rows[odd]), strict=True):
         work = wire.work(raw)
         tasks[row], ids[row] = (0, 0) if work is None else (number_of(work.task), number_of(work.id))

@@ -65,16 +65,13 @@ class Text:
         front, back = self.raw[max(before - 1, 0) : before], self.raw[after : after + 1]
         if not front and not back:
             return "bare"
-        if front in (b":", b"[", b",") and back in (b"}", b"]", b",") and self._is_in_object(start, end):
-            return "json"
+        if front in (b":", b"[", b",") and back in (b"}", b"]", b","):  # perhaps inside a larger object of good JSON
+            index = bisect_right(self._objects, (start, len(self.raw))) - 1
+            if index >= 0 and self._objects[index][0] < start and end < self._objects[index][1]:
+                return "json"
         if bisect_left(self._fences, start) % 2:
             return "fence"
         return "json" if front in (b"[", b",") and back in (b"]", b",") else "prose"
-
-    def _is_in_object(self, start: int, end: int) -> bool:
-        """True if these bytes lie inside a larger object of good JSON."""
-        index = bisect_right(self._objects, (start, len(self.raw))) - 1
-        return index >= 0 and self._objects[index][0] < start and end < self._objects[index][1]
 
     @cached_property
     def _objects(self) -> list[tuple[int, int]]:

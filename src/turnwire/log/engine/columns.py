@@ -161,13 +161,12 @@ _TAKEN = {"file", "arena", "own_bytes", *(column.name for column in POSITIONS)}
 """Names that no column of a wire can have: a scan has them for places."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_COLUMNS = 60
-_TEXT = {"text"}
 _FITTING = {
     "kind": {"enum"},
     "sequence": {"i64", "u64", "u8"},
     "time": {"timestamp"},
     **{name: {"text", "u64"} for name in ("sender", "receiver", "conversation")},
-    "subject": _TEXT,
+    "subject": {"text"},
 }
 """Kinds of columns from which a common one can come."""
 

@@ -62,10 +62,8 @@ class Member(io.RawIOBase):
             data = self._file.read1(min(len(view), _PIECE))
         except EOFError:
             return self._ended(Reason.CUT_OFF, "the archive ends within this file")
-        except (zipfile.BadZipFile, zlib.error, LZMAError) as error:
-            return self._ended(Reason.BAD_COMPRESSION, str(error))
-        except OSError as error:
-            if error.errno is not None:  # bzip2 has an error without a number
+        except (zipfile.BadZipFile, zlib.error, LZMAError, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # bzip2 has an error without a number
                 raise
             return self._ended(Reason.BAD_COMPRESSION, str(error))
         self._running = zlib.crc32(data, self._running)

@@ -202,14 +202,10 @@ class Bookmark(NamedTuple):
         texts: tuple[Any, ...] = (self.name, self.head, self.tail, *(text for _, text in self.ends or ()))
         if not all(isinstance(text, str) for text in texts):
             raise TypeError(f"a name or a digest of {self.name!r} is not text")
-        ranges: dict[str, tuple[float, float]] = {
-            "size": (0, MOST),
-            "offset": (0, MOST),
-            "line": (1, MOST),
-            "read": (0, MOST),
-            "head_bytes": (0, HEAD),
-        }
-        ranges |= dict.fromkeys(("device", "inode", "written", "born"), (-inf, inf))
+        ranges: dict[str, tuple[float, float]] = dict.fromkeys(("size", "offset", "read"), (0, MOST))
+        ranges |= {"line": (1, MOST), "head_bytes": (0, HEAD)} | dict.fromkeys(
+            ("device", "inode", "written", "born"), (-inf, inf)
+        )
         for name, (least, most) in {**ranges, "tail_bytes": (0, min(self.read, TAIL))}.items():
             if not least <= index(number := getattr(self, name)) <= most:
                 raise ValueError(f"{name} must be from {least} to {most}, not {number}")

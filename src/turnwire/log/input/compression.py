@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from turnwire.contract import Limits
@@ -157,10 +158,6 @@ def _parts(feed: _Feed, kind: str, part: str, read: Callable[[_Feed], _Chunks]) 
 # --- gzip (RFC 1952) -------------------------------------------------------------------------------------------------
 
 
-def _gzip(feed: _Feed, limits: Limits) -> _Chunks:
-    return _parts(feed, "gzip", "member", _member)
-
-
 def _member(feed: _Feed) -> _Chunks:
     inflate = zlib.decompressobj(31)
     while not inflate.eof:
@@ -274,10 +271,8 @@ def _xz(feed: _Feed, limits: Limits) -> _Chunks:
     except ImportError:
         raise MissingDependency("this Python was built without lzma, which is needed to read xz") from None
 
-    def read(feed: _Feed) -> _Chunks:
-        return _stream(feed, LZMADecompressor(FORMAT_XZ, memlimit=_XZ_MEMORY), (LZMAError,))
-
-    return _parts(feed, "xz", "stream", read)
+    made = partial(LZMADecompressor, FORMAT_XZ, memlimit=_XZ_MEMORY)
+    return _parts(feed, "xz", "stream", lambda feed: _stream(feed, made(), (LZMAError,)))
 
 
 def _stream(feed: _Feed, inflate: Any, errors: tuple[type[Exception], ...]) -> _Chunks:
@@ -299,4 +294,7 @@ def _stream(feed: _Feed, inflate: Any, errors: tuple[type[Exception], ...]) -> _
     feed.give_back(inflate.unused_data)
 
 
-_READERS: dict[str, Callable[[_Feed, Limits], _Chunks]] = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}
+_READERS: dict[str, Callable[[_Feed, Limits], _Chunks]] = {
+    "gzip": lambda feed, _: _parts(feed, "gzip", "member", _member),
+    **{"bzip2": _bzip2, "xz": _xz, "zstd": _zstd},
+}

@@ -46,8 +46,6 @@ _BINARY = {
 """The first bytes of binary files that are no logs. None of them begins a text."""
 HEAD = 16
 """Bytes that tell each of these formats."""
-
-
 _MAGICS = (*_SIGNS, *_ZIP, *_BINARY)
 FIRST_BYTES = frozenset(magic[:1] for magic in _MAGICS)
 """Anything that begins with none of these bytes is text."""

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from glob import has_magic
 from typing import Any, NamedTuple
 
@@ -61,18 +62,15 @@ def _files(storage: Any, path: str, url: str) -> list[Stored]:
             names = sorted(storage.find(path))
         else:
             names = [path]
-        return [_one(storage, name, len(names) > 1) for name in names]
+        urls = {name: storage.unstrip_protocol(name) for name in names}
+        sizes = [storage.size(name) if len(names) > 1 or storage.exists(name) else None for name in names]
+        every = zip(urls.items(), sizes, strict=True)
+        return [Stored(full, size, partial(_File, storage, name, full)) for (name, full), size in every]
 
 
 def _is_page(path: str) -> bool:
     # To see whether it is a folder, fsspec would download all of it, and take a log with links in it for one.
     return path.startswith(("http://", "https://")) and not path.endswith("/")
-
-
-def _one(storage: Any, name: str, listed: bool) -> Stored:
-    full = storage.unstrip_protocol(name)
-    size = storage.size(name) if listed or storage.exists(name) else None
-    return Stored(full, size, lambda: _File(storage, name, full))
 
 
 class _File(io.RawIOBase):

@@ -233,7 +233,7 @@ class Batch(Columns):
             offsets,
             lengths,
             self._own_validity(name),
-            None if bit is None else self._bits(bit),
+            None if bit is None else Bits(self._masks, bit),
             self._scanner.plain,
             self._arena,
             self._scanner.json,
@@ -250,9 +250,6 @@ class Batch(Columns):
     @cached_property
     def _masks(self) -> NDArray[Any]:
         return self._rows.arrays["present"][: self._rows.count]
-
-    def _bits(self, bit: int) -> Bits:
-        return Bits(self._masks, bit)
 
     def source(self, column: Column) -> str:
         how, name = self._origin(column)
@@ -280,7 +277,7 @@ class Batch(Columns):
     def _own_validity(self, name: str) -> Bits | None:
         """The records that have a value in a column of the wire's own; None if all have."""
         bit = self._scanner.bits.get(name)
-        return None if bit is None or not own(self._scanner)[name].nullable else self._bits(bit)
+        return None if bit is None or not own(self._scanner)[name].nullable else Bits(self._masks, bit)
 
     def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """The scanned bytes, and the contents of JSON strings in them: for each its bytes, the rows of the records in

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from turnwire.characters import visible
@@ -96,13 +97,6 @@ def _of_batch(batch: Batch) -> Iterator[Message]:
 
 def errors(steps: Generator[Any], rejects: Rejects) -> Iterator[Reject]:
     """The damaged ranges of a run, one by one; they are not kept."""
-    for _ in steps:
-        yield from _of_rejects(rejects)
+    for _ in chain(steps, (None,)):
+        yield from (Reject(fault_line=fault_line(row), **row) for row in rejects.since(0))
         rejects.forget()
-    yield from _of_rejects(rejects)
-    rejects.forget()
-
-
-def _of_rejects(rejects: Rejects) -> Iterator[Reject]:
-    for row in rejects.since(0):
-        yield Reject(fault_line=fault_line(row), **row)

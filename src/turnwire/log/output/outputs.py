@@ -142,8 +142,6 @@ _DAY = 86_400_000_000
 """Microseconds."""
 MOST_OPEN = 32
 """Files written at once; beyond that the one that was longest without a record is ended, and goes on as a new part."""
-
-
 PART_BYTES = 64 << 20
 """Bytes behind which a part of a scan that follows ends."""
 PART_SECONDS = 60.0

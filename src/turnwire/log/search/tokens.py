@@ -168,12 +168,9 @@ def as_written(opening: bytes) -> list[bytes]:
             form = json.dumps(text, ensure_ascii=plain)[1:-1].encode()
         except UnicodeEncodeError:
             continue
-        forms += [form, form.replace(b"/", b"\\/"), re.sub(rb"(?<=\\u)[0-9a-f]{4}", _upper, form)]
+        capital = re.sub(rb"(?<=\\u)[0-9a-f]{4}", lambda digits: digits[0].upper(), form)
+        forms += [form, form.replace(b"/", b"\\/"), capital]
     return list(dict.fromkeys(forms))
-
-
-def _upper(digits: re.Match[bytes]) -> bytes:
-    return digits[0].upper()
 
 
 def _any_of(texts: Iterable[bytes]) -> re.Pattern[bytes]:
