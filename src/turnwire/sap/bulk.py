@@ -25,7 +25,6 @@ from turnwire.sap.spec import (
     VERSION,
     WIRE,
     Alignment,
-    Field,
     Kind,
     PressureLevel,
     Receipt,
@@ -83,15 +82,10 @@ def _needs(table: Table, path: str = "") -> Iterator[Need]:
 def _values(table: Table, path: str = "") -> Iterator[Value]:
     for field in table.fields:
         where = f"{path}{field.name}"
-        yield Value(where, FORMS[field.kind].text, _words(where, field), text="/*/" in where)
+        words = (VERSION,) if field.kind is Kind.VERSION else _STATUSES if where == "status" else field.values
+        yield Value(where, FORMS[field.kind].text, words, text="/*/" in where)
         if field.table is not None:
             yield from _values(field.table, f"{where}/" if field.kind is Kind.RECORD else f"{where}/*/")
-
-
-def _words(path: str, field: Field) -> tuple[str, ...]:
-    if field.kind is Kind.VERSION:
-        return (VERSION,)
-    return _STATUSES if path == "status" else field.values
 
 
 _STRONG = ("constitutionalContext", "constitutionalEvidence")

@@ -44,40 +44,34 @@ def json_schema() -> dict[str, Any]:
 
     It describes the messages that strict writing accepts; unknown fields are allowed (section 2).
     """
-    objects: dict[str, Any] = {}
-    for table in MESSAGES:
-        _collect(table, objects)
     return {
         "$schema": DIALECT,
         "$id": "urn:turnwire:sap:2.0",
         "title": "UBOS SAP V2.0",
         "oneOf": [{"$ref": f"#/$defs/{table.name}"} for table in MESSAGES],
-        "$defs": objects,
+        "$defs": _objects(*MESSAGES),
     }
 
 
 def schema_of(table: Table) -> dict[str, Any]:
     """The schema of one object, with those inside it, as a part of a larger one."""
-    objects: dict[str, Any] = {}
-    _collect(table, objects)
+    objects = _objects(table)
     return without_dialect({**objects[table.name], "$defs": objects})
 
 
-def _collect(table: Table, objects: dict[str, Any]) -> None:
-    if table.name in objects:
-        return
-    made: dict[str, Any] = {
-        "type": "object",
-        "description": f"{table.name}, section {table.section}",
-        "required": [field.name for field in table.fields if field.need == "MUST"],
-        "properties": {field.name: _shape(field) for field in table.fields},
-    }
-    if table.name in _CONDITIONS:
-        made["allOf"] = _CONDITIONS[table.name]
-    objects[table.name] = made
-    for field in table.fields:
-        if field.table is not None:
-            _collect(field.table, objects)
+def _objects(*tables: Table) -> dict[str, Any]:
+    """The schemas of objects, each before those inside it, by their names."""
+    found: dict[str, Any] = {}
+    for table in tables:
+        found[table.name] = {
+            "type": "object",
+            "description": f"{table.name}, section {table.section}",
+            "required": [field.name for field in table.fields if field.need == "MUST"],
+            "properties": {field.name: _shape(field) for field in table.fields},
+            **({"allOf": _CONDITIONS[table.name]} if table.name in _CONDITIONS else {}),
+        }
+        found |= _objects(*(field.table for field in table.fields if field.table is not None))
+    return found
 
 
 def _shape(field: Field) -> dict[str, Any]:

@@ -40,14 +40,12 @@ def _need(part: str, field: Field) -> Need:
 
 
 def _variant(kind: Kind) -> Variant:
-    header = [_need("header", field) for field in HEADER if field.name != "kind"]
-    payload = [_need("payload", field) for field in PAYLOADS[kind]]
     needs = (
         Need("header", ("object",), True, instead="origin"),
         Need("payload", ("object",), True),
         Need("header/kind", ("good",), True, bad=Reason.UNKNOWN_KIND),
-        *header,
-        *payload,
+        *(_need("header", field) for field in HEADER if field.name != "kind"),
+        *(_need("payload", field) for field in PAYLOADS[kind]),
         *([Need("header/directed_to", ("string",))] if kind is Kind.QUERY else ()),
     )
     fills = [Fill("kind", "word", "header/kind"), Fill("text", "text", f"payload/{MAIN_TEXT[kind]}")]
@@ -66,20 +64,14 @@ def _variant(kind: Kind) -> Variant:
     return Variant(kind.value, needs, tuple(fills))
 
 
-def _values() -> tuple[Value, ...]:
-    payload = dict.fromkeys(f"payload/{field.name}" for fields in PAYLOADS.values() for field in fields)
-    return (
-        *map(
-            Value,
-            ("header", "payload", "kind", "origin", "protocol", "version", "header/directed_to", "header/protocol"),
-        ),
-        Value("header/kind", "word", tuple(kind.value for kind in Kind)),
-        *(Value(f"header/{field.name}") for field in HEADER if field.name != "kind"),
-        *map(Value, payload),
-        *(Value(f"payload/artifacts/*/{name}", text=name != "value") for name in ARTIFACT_FIELDS),
-    )
-
-
+_PLAIN = ("header", "payload", "kind", "origin", "protocol", "version", "header/directed_to", "header/protocol")
+_VALUES = (
+    *map(Value, _PLAIN),
+    Value("header/kind", "word", tuple(kind.value for kind in Kind)),
+    *(Value(f"header/{field.name}") for field in HEADER if field.name != "kind"),
+    *map(Value, dict.fromkeys(f"payload/{field.name}" for fields in PAYLOADS.values() for field in fields)),
+    *(Value(f"payload/artifacts/*/{name}", text=name != "value") for name in ARTIFACT_FIELDS),
+)
 _MARKS = ("actor_id", "schema_id", "logical_clock")
 _FOREIGN = {"question", "content", "task", "decision", "scope", "claim", "artifacts", "verdict", "summary", "goal"}
 _FOREIGN |= {"confidence", "uncertainty", "constraints", "assumptions"}
@@ -112,7 +104,7 @@ kind of SSTP; or a dialect's name beside an origin."""
 _DECODE = Deferred("turnwire.sstp.codec", "decode")
 PLAN = WirePlan(
     wire=WIRE,
-    values=_values(),
+    values=_VALUES,
     variants=tuple(_variant(kind) for kind in Kind),
     choose="word",
     word="header/kind",
