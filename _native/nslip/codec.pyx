@@ -535,7 +535,7 @@ def check(message):
       id (section 2). It is not a "warning", since writing accepts long strings.
     * "info" ``unknown_slot`` and ``unknown_frame``: fields that ``unknown="keep"`` kept (section 6).
 
-    Raises TypeError for other objects.
+    Raises EncodeError(wrong_type) for other objects.
     """
     global long_way
     if clean(message):

@@ -59,6 +59,10 @@ def pointed(text: str) -> str:
     return shown(tuple(part.replace("~1", "/").replace("~0", "~") for part in text[1:].split("/")))
 
 
+_USUAL = 64
+"""Members at most of which the paths are kept for the next message: those of hostile ones would fill the memory."""
+
+
 def same(left: Any, right: Any) -> bool:
     """True if two JSON values are the same in value, type and order of keys: 1 is not 1.0, and not true."""
     if left is right:
@@ -75,7 +79,7 @@ def same(left: Any, right: Any) -> bool:
 def flat(values: dict[str, Any], opened: frozenset[Path], above: Path = ()) -> Fields:
     """Returns the members of an object as fields. opened: the paths of the objects whose members are fields of their
     own; any other value, even an empty object, is one field."""
-    paths = _paths(above, tuple(values))
+    paths = (_paths if len(values) <= _USUAL else _paths.__wrapped__)(above, tuple(values))
     if opened.isdisjoint(paths):
         return dict(zip(paths, values.values(), strict=True))
     fields: Fields = {}
@@ -97,7 +101,7 @@ def nested(fields: Fields) -> dict[str, Any]:
     """Returns the object with these fields, the reverse of ``flat``."""
     whole: dict[str, Any] = {}
     values = iter(fields.values())
-    for above, names in _members(tuple(fields)):
+    for above, names in (_members if len(fields) <= _USUAL else _members.__wrapped__)(tuple(fields)):
         inner = whole
         for name in above:
             inner = inner.setdefault(name, {})

@@ -222,7 +222,7 @@ def check(message: SlipMessage) -> list[Issue]:
       id (section 2). It is not a "warning", since writing accepts long strings.
     * "info" ``unknown_slot`` and ``unknown_frame``: fields that ``unknown="keep"`` kept (section 6).
 
-    Raises TypeError for other objects.
+    Raises EncodeError(wrong_type) for other objects.
     """
     from turnwire.nslip.rules import check_closely
 

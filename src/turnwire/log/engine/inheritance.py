@@ -110,8 +110,9 @@ class Inheritance:
             found.arrays["arena"] = b"".join(rows.texts)  # type: ignore[assignment] # the arena is no column
 
 
-_THREAD, _MOST_THREADS = "thread ", 64
-"""Before a conversation: its running totals. Of more in one input those are forgotten that were told first."""
+_THREAD, _MOST_THREADS = "thread ", 1 << 12
+"""Before a conversation: its running totals. Of more in one input those are forgotten, behind a block, that were told
+first."""
 _HEAD, MOST_HEADS, FIRST = 8, 16, 1 << 20
 """Bytes of the head of a line, which its first colon ends; how many different ones of an input are known, and the bytes
 of it in which they are."""
