@@ -38,11 +38,7 @@ def explained(error: OSError) -> str:
     """An OSError in words: the file, then what is wrong with it."""
     what = error.strerror or str(error) or type(error).__name__
     name = error.filename
-    if name is None:
-        return what
-    if name == "-":
-        name = "<stdin>"
-    return f"{file_name(name)}: {what}"
+    return what if name is None else f"{'<stdin>' if name == '-' else file_name(name)}: {what}"
 
 
 _ARGUMENT = re.compile(r"""'[^']*'|"[^"]*"|\b(?P<name>[a-z_]+)=(?P<value>\w*)""")

@@ -47,15 +47,10 @@ def _values(data: bytes, row: tuple[int, ...], found: dict[str, Span]) -> dict[s
     return values
 
 
-def _whole_row(row: tuple[int, ...], found: dict[str, Span]) -> tuple[int, ...]:
-    """A row with the span of its lines."""
-    return *row[:22], *found.get(BULK_LINES.get(BULK_KINDS[row[3] & 0xFF], ""), (-1, -1))
-
-
 def values(data: bytes, start: int, stop: int, row: Any, shift: int) -> dict[str, Any]:
     """The own columns of a record that the search found in ``data``, by the row of the scanner; see ``BulkScanner``."""
     found = texts_of(data, row)
-    whole = list(_whole_row(row, found))
+    whole = [*row[:22], *found.get(BULK_LINES.get(BULK_KINDS[row[3] & 0xFF], ""), (-1, -1))]
     for place in (0, *(at for at in range(4, len(whole), 2) if whole[at + 1] >= 0)):
         whole[place] += shift
     return {**_values(data, row, found), "spans": _ROW.pack(*whole)}

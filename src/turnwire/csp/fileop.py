@@ -168,9 +168,7 @@ def _check_base(base: str | None, old: bytes, resolve: Resolver | None, file: Pa
     if base is None or (match is None and resolve is not None and resolve(file, base)):
         return
     if match is None:
-        why = (
-            "is not a SHA-256 digest and cannot be checked here" if resolve is None else "is not the state of the file"
-        )
+        why = "is not the state of the file" if resolve else "is not a SHA-256 digest and cannot be checked here"
         raise _Fault(f"BASE {base} {why}", Reason.BASE_MISMATCH)
     if not sha256(old).hexdigest().startswith((match[1] or match[2]).lower()):
         raise _Fault(f"BASE is {base}, the file is {digest(old)}", Reason.BASE_MISMATCH)
@@ -190,11 +188,9 @@ def _wanted(block: FileOp, old: bytes | None, recount: bool) -> tuple[bytes | No
         content = (block.get("CONTENT") or "").encode()
     except UnicodeEncodeError as error:
         raise _Fault(f"CONTENT is not text: {error.reason}", Reason.LONE_SURROGATE) from None
-    return (
-        (content, len(content.splitlines()), 0)
-        if old is None
-        else apply_diff(old, content, block.get("PATH") or "", recount)
-    )
+    if old is None:
+        return content, len(content.splitlines()), 0
+    return apply_diff(old, content, block.get("PATH") or "", recount)
 
 
 def _missing_directories(top: Path, parts: tuple[str, ...]) -> Iterator[str]:

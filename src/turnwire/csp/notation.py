@@ -28,13 +28,8 @@ def refs(text: str) -> list[tuple[str, int | None, int | None]]:
             first = int(match[2])
             last = first if match[3] is None else int(match[3])
             if last < first:
-                raise DecodeError(
-                    Reason.BAD_RANGE,
-                    f"{part!r} ends before it starts",
-                    offset=len(text[:offset].encode("utf-8", "surrogatepass")),
-                    line=1,
-                    wire=WIRE,
-                )
+                at = len(text[:offset].encode("utf-8", "surrogatepass"))
+                raise DecodeError(Reason.BAD_RANGE, f"{part!r} ends before it starts", offset=at, line=1, wire=WIRE)
             found.append((match[1], first, last))
         offset += len(part) + 1
     return found

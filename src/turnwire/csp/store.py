@@ -146,8 +146,7 @@ def first_entry(journal: Journal, body: bytes) -> int:
                 raise refusal(
                     Reason.BAD_LEDGER, "this ledger belongs to another store", f"entry {found.seq}", rule="journal"
                 )
-            seq: int = found.seq
-            return seq
+            return int(found.seq)
         try:
             return journal.append(INIT, body, expect=last)
         except RuleError as error:
@@ -309,13 +308,10 @@ class Store:
     def diff(self, a: str, b: str) -> list[Op]:
         """The operations that lead from checkpoint ``a`` to checkpoint ``b``, by name."""
         old, new = self.at(a).defs, self.at(b).defs
-        ops = []
-        for name in old.changed(new):
-            if name not in new:
-                ops.append(Op("-", name))
-            else:
-                ops.append(Op("~" if name in old else "+", name, new[name]))
-        return ops
+        return [
+            Op("~" if name in old else "+", name, new[name]) if name in new else Op("-", name)
+            for name in old.changed(new)
+        ]
 
     def inverse(self, patch: Patch | CspMessage | str) -> Patch:
         """The patch that undoes a patch (or the applied patch with that id), at the checkpoint that this one created.

@@ -119,10 +119,4 @@ class Extra(dict[str, str]):
         self.before: dict[str, int] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (dict(self), dict(self.before))
-
-
-def _restored(fields: dict[str, str], before: dict[str, int]) -> Extra:
-    extra = Extra(fields)
-    extra.before = before
-    return extra
+        return Extra, (dict(self),), (None, {"before": dict(self.before)})

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 EXPORTS = ("jsonl", "openai", "anthropic", "otlp")
 """The forms of other tools in which sessions of real traffic are written, as ``turnwire.read.exporting.FORMS``."""
-_UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 
 
 @click.command("convert", short_help="Convert messages to another wire; report dropped fields.")
@@ -251,7 +250,7 @@ def _messages(names: Sequence[str], wire: str | None) -> Iterator[Located]:
             if why.reason is Reason.UNCLOSED_HEREDOC:
                 unclosed, beside = (unclosed, True) if one.inner is None else (one.offset, beside)
         elif one.wire == "csp" and (beside if one.inner is None else one.offset == unclosed):
-            why = DecodeError(_UNCLOSED, "it follows a heredoc that is not closed")
+            why = DecodeError(Reason.INSIDE_UNCLOSED_HEREDOC, "it follows a heredoc that is not closed")
         elif type(one.message).__name__ == "Template":  # a record of CSP/1 that says nothing to anyone
             why = DecodeError(Reason.NO_MESSAGE, "this is a template, not a message")
         yield one if why is None else one._replace(message=None, error=why)

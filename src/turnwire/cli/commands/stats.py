@@ -59,7 +59,13 @@ def command(
     gathered = Aggregation(STATISTICS if by is None else [by], latencies=by is not None)
     counts, stopped = options.read_all(names, wire, columns_of(wire), settings, gathered.take)
     result = statistics(gathered, counts) if by is None else Grouped(by, gathered.groups[by], counts, False)
-    _show(list(result.rows(top)), by, as_json)
+    rows = list(result.rows(top))
+    if as_json:
+        write_json(rows)
+    elif by is None:
+        write_text("\n".join(_tables(rows)))
+    elif rows:
+        write_text(group_table(rows))
     if stopped is None and not counts.records + counts.rejects:
         inputs.tell_nothing(names, wire, bool(counts.bytes))
     elif not as_json:
@@ -67,15 +73,6 @@ def command(
     if stopped is not None:
         raise stopped
     return BAD_RECORDS if counts.reasons else GOOD
-
-
-def _show(rows: list[dict[str, Any]], by: str | None, as_json: bool) -> None:
-    if as_json:
-        write_json(rows)
-    elif by is None:
-        write_text("\n".join(_tables(rows)))
-    elif rows:
-        write_text(group_table(rows))
 
 
 def _conclude(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: str | None) -> None:

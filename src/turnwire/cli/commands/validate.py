@@ -28,11 +28,6 @@ Check = Callable[[Any], list[Issue]]
 ERROR, WARNING = "error", "warning"
 
 
-def _severity(reason: Reason | str) -> str:
-    """The severity of a reject: what only looks like a message (another protocol's, a JSON Schema) is no fault."""
-    return WARNING if reason == Reason.LOOK_ALIKE else ERROR
-
-
 class Finding(NamedTuple):
     """A fault or an issue. offset: byte of the file; line: 1-based; severity: "error", "warning" or "info"; wire: None
     if a line looks like none."""
@@ -168,7 +163,9 @@ def findings(scan: Scan, validator: RecordValidator) -> Iterator[Finding]:
 def _findings_of(one: Located, validator: RecordValidator) -> Iterator[Finding]:
     file, wire = one.file or "", one.wire
     if (error := one.error) is not None:
-        yield Finding(file, error.line or 1, error.offset or 0, wire, _severity(error.reason), error.reason, error.text)
+        # What only looks like a message (another protocol's, a JSON Schema) is no fault.
+        severity = WARNING if error.reason == Reason.LOOK_ALIKE else ERROR
+        yield Finding(file, error.line or 1, error.offset or 0, wire, severity, error.reason, error.text)
         return
     issues, own = validator.checks[wire](one.message), registry.wire(wire).documents
     if own is None or not isinstance(one.message, own.message):
