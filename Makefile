@@ -110,7 +110,7 @@ test: $(VENV)/.extra-test $(NATIVE) ## run the whole suite, on the native core a
 	@$(MAKE) --no-print-directory -k -j $(words $(SUITES)) $(if $(filter output-sync,$(.FEATURES)),-O) $(addprefix suite-,$(SUITES))
 
 suite-pure:
-	@TURNWIRE_PURE=1 $(RUN) $(TESTED) -m "not once and not packaging and not soak" $(OR_NONE)
+	@TURNWIRE_PURE=1 TURNWIRE_PURE_HALF=1 $(RUN) $(TESTED) -m "not once and not packaging and not soak" $(OR_NONE)
 suite-native:
 	@TURNWIRE_PURE=$(CORE) $(RUN) $(TESTED)
 suite-log:

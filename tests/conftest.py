@@ -34,6 +34,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 """No test needs the threads that numpy starts with each interpreter: they wait in a loop, 60 ms of CPU time for one."""
 
 PURE_ONLY = os.environ.get("TURNWIRE_PURE", "") not in ("", "0")
+PURE_HALF = "TURNWIRE_PURE_HALF" in os.environ  # beside which a native half runs
 NATIVE_HALF = os.environ.get("TURNWIRE_PURE") == "0"
 settings.register_profile(
     "dev", max_examples=12 if PURE_ONLY else 25, deadline=None, derandomize=bool(os.environ.get("CI"))
@@ -61,7 +62,7 @@ SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 def rounds(default: int) -> int:
     """How often a seeded loop goes round: ten times as often under the profile "soak", a fifth under "few"; half
     as often in the pure half, which goes round with the first seeds of the native one and takes five times as long."""
-    return default * 10 if SOAK else max(1, default // (2 * THINNED if PURE_ONLY else THINNED))
+    return default * 10 if SOAK else max(1, default // (2 * THINNED if PURE_HALF else THINNED))
 
 
 ONCE = re.compile(r"^pytestmark = (?:\[[^]]*)?pytest\.mark\.once", re.MULTILINE)
