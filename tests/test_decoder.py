@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import rounds
+from tests.conftest import PURE_HALF, rounds
 from tests.cores import use
 from tests.formats import samples
 from tests.golden.logs import log as golden
@@ -221,7 +221,7 @@ def test_any_pieces_give_what_a_scan_finds(wire: str | None) -> None:
             assert drained(Decoder(wire), in_pieces(data, size)) == expected, (size, data)
         assert drained(Decoder(wire), re.split(rb"(?<=\n)(?=CSP/1\n)", data)) == expected, data  # a message a piece
     assert set(met) == (set(WIRES) if wire is None else {wire})
-    assert errors and met.total() + errors > 3
+    assert errors > (0 if PURE_HALF else 4) and met.total() + errors > (3 if PURE_HALF else 10)
 
 
 def test_a_message_of_any_wire_is_complete_as_soon_as_it_is_there() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import BACKENDS, PURE_ONLY, needs_both
+from tests.conftest import BACKENDS, PURE_HALF, needs_both
 from tests.fuzz.messages import MESSAGES
 from tests.levels import each_level, levels_of
 from tests.test_twins_at_edges import HEAD, both
@@ -55,7 +55,7 @@ def test_every_wire_takes_what_python_takes(wire: str) -> None:
     """Behind each other and in front of more text, one by one and in one log."""
     text = next(text for text in MESSAGES[wire] if WORDS[wire] in text).encode()
     place = text.index(WORDS[wire].encode()) + len(WORDS[wire])
-    good, bad, step = [], [], 4 if PURE_ONLY else 1  # the pure core asks Python
+    good, bad, step = [], [], 4 if PURE_HALF else 1  # the pure core asks Python
     for number, sequence in enumerate(islice(sequences(), 0, None, step)):
         data = text[:place] + sequence + b"x" * (number % 2 * 50) + text[place:]
         if is_good(data):

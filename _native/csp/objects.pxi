@@ -103,8 +103,6 @@ cdef bint split_lines(const uint8_t *data, int64_t start, int64_t stop, bint cha
 cdef bint read_one(const uint8_t *data, int64_t size, Result *result, int32_t *extras, int64_t most_extras) noexcept:
     """Reads a text by the scanner; False unless it is one message without a fault, and blank lines."""
     cdef Scanner scanner
-    if size > usual_limits[0]:
-        return False
     start_scanner(&scanner, data, 0, size, True, usual_limits, find_lines)
     scanner.rows, scanner.extras, scanner.rejects = result.row, extras, result.reject
     scanner.most_rows, scanner.most_extras, scanner.most_rejects = 2, most_extras, 1
@@ -316,7 +314,7 @@ cdef object usual_message(object data):
     if text == NULL:
         return None
     made = plain_message(data, text, size)
-    if made is not None:
+    if made is not None or size > usual_limits[0]:
         return made
     cdef int64_t most_extras = size // 2 + 1  # the shortest line is a letter and a newline
     cdef int32_t *extras = <int32_t *>malloc(most_extras * 5 * sizeof(int32_t))

@@ -157,7 +157,9 @@ def test_lenient_reads_any_text_and_tells_what_strict_raises(text, limits, start
     if refused is not None:  # some faults have a name of their own, by what lenient reading makes of the line
         line, own = refused[1], (Reason.CONTINUED, Reason.BOM, Reason.LOOK_ALIKE, Reason.BAD_MAGIC)
         names = {refused, *((reason, line) for reason in own)}
-        names |= {(Reason.STRAY_LINE, line)} if refused[0] is Reason.BLOCK_MISMATCH else set()
+        fences = [one for one in lenient if isinstance(one, csp.Junk) and one.text.lstrip().startswith(("```", "~~~"))]
+        if refused[0] is Reason.BLOCK_MISMATCH and line in [one.line for one in fences]:
+            names |= {(Reason.STRAY_LINE, line)}  # a fence where the block is to be ends the message for it
         whole = [one for one in lenient if isinstance(one, csp.Junk) and one.text.startswith("CSP/1")]
         within = [one for one in whole if one.line <= line <= one.line + one.text.count("\n")]
         assert names & set(told) or within, "a message that is refused as a whole has one reason"

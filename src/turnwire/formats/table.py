@@ -163,16 +163,15 @@ class Format(NamedTuple):
     whose files are one input for this. gathered: the columns of texts and integers of which a record of the kind
     "usage" has the first value since the usage or the beginning before it. running: the columns that are running totals
     of a conversation in a record of the kind "total", which has in a scan what each adds to the one before it, and
-    ``total_tokens`` as ``sequence``; other usage adds to the total, its ``sequence``. exit_code: that in
-    the text of an answer, which tells whether the call failed. cached_is_input, reasoning_is_output: whether
-    ``input_tokens`` includes cached tokens, and ``output_tokens`` reasoning; None if ``total_tokens`` of the record
-    tells. folders: the usual folders of the format's files; home: an environment variable that may name other ones.
-    asks, answers: the kinds of records that make and that answer a call, by its ``call_id``; errors: the format whose
-    records its errors are. parts: rules for the texts, calls and results in a record. messages: rules for the messages
-    in a record that holds several. enclosing: the members around records, each an array of objects, the outermost
-    first; what else is in these objects is about all records in them. provider: OpenTelemetry's name for the provider,
-    if the format contains only its models. embeds: True if its records hold those of other formats, whose signs are in
-    damaged ones, too.
+    ``total_tokens`` as ``sequence``; other usage adds to the total, its ``sequence``. exit_code: that in the text of an
+    answer, which tells whether the call failed. cached_is_input, reasoning_is_output: whether ``input_tokens`` includes
+    cached tokens, and ``output_tokens`` reasoning; None if ``total_tokens`` of the record tells. folders: the usual
+    folders of the format's files; home: an environment variable that may name other ones. asks, answers: the kinds of
+    records that make and that answer a call, by its ``call_id``; errors: the format whose records its errors are.
+    parts: rules for the texts, calls and results in a record. messages: rules for the messages in a record that holds
+    several. enclosing: the members around records, each an array of objects, the outermost first; what else is in these
+    objects is about all records in them. provider: OpenTelemetry's name for the provider, if the format contains only
+    its models. embeds: True if its records hold those of other formats, whose signs are in damaged ones, too.
     """
 
     name: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -55,6 +56,7 @@ def island(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).translate(_ESCAPES)
 
 
+@cache
 def _asset(name: str) -> str:
     return files("turnwire.report").joinpath("assets", name).read_text("utf-8")
 
