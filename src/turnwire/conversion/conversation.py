@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from turnwire import registry
 from turnwire.checklists import ClauseFault, Recent, RecordChecklist
-from turnwire.conversion.carrying import restored
 from turnwire.conversion.context import Context, Names
-from turnwire.conversion.converting import Converted, ConvertOptions, converted, names_of, reader_of, written
+from turnwire.conversion.converting import Converted, ConvertOptions, converted, names_of, reader_of, restored, written
 from turnwire.conversion.facts import Mapper, Pair, is_known, mapper
 from turnwire.conversion.shapes import ABSENT, Facts, Fields, Shape
 from turnwire.errors import ConvertError, Issue, Reason, expect, expect_number

@@ -17,6 +17,6 @@ DESCRIPTOR = Wire(
     pairs=".pairs:PAIRS",
     work=".pairs:work",
     plain=".messages:plain",
-    shape="turnwire.conversion.csp:SHAPE",
+    shape="turnwire.conversion.wires:CSP",
     checklist=".checklist:CHECKLIST",
 )

@@ -17,7 +17,7 @@ DESCRIPTOR = Wire(
     plan=".bulk:PLAN",
     pairs=".pairs:PAIRS",
     work=".pairs:work",
-    shape="turnwire.conversion.kick:SHAPE",
+    shape="turnwire.conversion.wires:KICK",
     checklist=".checklist:CHECKLIST",
     documents=".documents:DOCUMENTS",
 )

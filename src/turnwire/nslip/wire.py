@@ -18,6 +18,6 @@ DESCRIPTOR = Wire(
     pairs=".bulk:PAIRS",
     work=".bulk:work",
     plain=".codec:plain",
-    shape="turnwire.conversion.nslip:SHAPE",
+    shape="turnwire.conversion.wires:NSLIP",
     checklist=".checklist:CHECKLIST",
 )

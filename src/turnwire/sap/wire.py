@@ -17,6 +17,6 @@ DESCRIPTOR = Wire(
     plan=".bulk:PLAN",
     pairs=".bulk:PAIRS",
     work=".bulk:work",
-    shape="turnwire.conversion.sap:SHAPE",
+    shape="turnwire.conversion.wires:SAP",
     checklist=".checklist:CHECKLIST",
 )

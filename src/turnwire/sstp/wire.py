@@ -16,6 +16,6 @@ DESCRIPTOR = Wire(
     bulk=".bulk:SCANNER",
     plan=".bulk:PLAN",
     pairs=".bulk:PAIRS",
-    shape="turnwire.conversion.sstp:SHAPE",
+    shape="turnwire.conversion.wires:SSTP",
     checklist=".checklist:CHECKLIST",
 )
