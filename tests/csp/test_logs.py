@@ -9,9 +9,9 @@ import pytest
 from tests.csp.test_rules import DEFS, patch, result, task
 from turnwire import LIMITS, csp
 from turnwire.checklists import PASS
+from turnwire.csp.bulk import work
 from turnwire.csp.faults import explain
 from turnwire.csp.logs import Replaying
-from turnwire.csp.pairs import work
 from turnwire.errors import Reason
 from turnwire.pairs import Work
 from turnwire.read.judging import conform

@@ -18,8 +18,7 @@ from tests.formats.test_tables import rows
 from turnwire import DecodeError, registry
 from turnwire.contract import FORMATS, LIMITS
 from turnwire.formats.table import Compiled
-from turnwire.json.agreement import MOST_WORDS, merge_plans
-from turnwire.json.plan import MOST_VALUES, Judgement
+from turnwire.json.plan import MOST_VALUES, MOST_WORDS, Judgement, merge_plans
 from turnwire.read.usage import usage
 
 VECTORS = [(name, vector) for name in registry.formats() for vector in samples.vectors(name)]

@@ -1,4 +1,8 @@
-"""The columns that a scan of CSP/1 gives."""
+"""CSP/1 in logs: the columns that a scan gives, and which records answer each other.
+
+A TASK is answered by the RESULT of the same id to its sender, or the ERROR whose AT is its id. A PARTIAL RESULT reports
+progress.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,10 @@ from turnwire._lazy import Deferred
 from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
 from turnwire.csp._columns_py import values
 from turnwire.csp.faults import explain
+from turnwire.csp.messages import Error, task_of
 from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_SPANS, BULK_TEXTS, REASONS, ROW_WIDTH, WIRE
 from turnwire.errors import DecodeError, Reason
+from turnwire.pairs import AnswerPattern, Key, PairRule, Work
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,4 +116,32 @@ SCANNER = BulkScanner(
         "conversation": ("column", "ctx"),
         "subject": ("column", "id"),
     },
+)
+
+
+def work(record: bytes) -> Work | None:
+    """The task that a TASK, a RESULT or an ERROR is about; None for what has no such block."""
+    try:
+        message = _core.decode(record)
+    except DecodeError:
+        return None
+    said = task_of(message)
+    if said is not None:
+        return Work(said[0], said[1] != "PARTIAL")
+    return Work(None) if isinstance(message.block, Error) else None
+
+
+PAIRS = (
+    PairRule(
+        "task",
+        frozenset({"TASK"}),
+        (
+            AnswerPattern(
+                frozenset({"RESULT", "ERROR"}),
+                (Key(("task", "sender")),),
+                Key(("task", "receiver"), needs=("task",)),
+                names=True,
+            ),
+        ),
+    ),
 )

@@ -1,13 +1,20 @@
-"""KickLang in logs, as data for the search: what makes an object an envelope, what counts as damage, its columns."""
+"""KickLang in logs, as data for the search: what makes an object an envelope, what counts as damage, its columns, and
+which messages answer each other.
+
+A Command is answered by the ``⫻report/status`` that says Completed or Failed, of the same place and correlation (that
+of the command, or its id); other reports show progress. A Query is answered by the next message of its receiver with
+that correlation that is no Query, or is one that says of itself that it answers. Stops and the like ask for nothing.
+"""
 
 from __future__ import annotations
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
-from turnwire.errors import Reason
+from turnwire.errors import DecodeError, Reason
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.kick.spec import BAD_TYPE, DOCUMENT, FIELDS, MISSING, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
+from turnwire.pairs import AnswerPattern, Key, PairRule, Work
 
 COLUMNS = (
     Column("id", "text", nullable=True),
@@ -79,13 +86,14 @@ KickLang and a timestamp; or sender and receiver with a content that starts with
 of KickLang."""
 
 
+_DECODE = Deferred("turnwire.kick.codec", "decode")
 PLAN = WirePlan(
     wire=WIRE,
     values=tuple(Value(name, *_FORMS.get(name, ())) for name in FIELDS),
     variants=(_VARIANT,),
     choose="only",
     detect=Deferred("turnwire.kick.codec", "detect"),
-    decode=Deferred("turnwire.kick.codec", "decode"),
+    decode=_DECODE,
     claimed=_CLAIMED,
     signs=SIGNS,
     clues=(("channel",), ("sender", "receiver", "content")),
@@ -100,4 +108,68 @@ SCANNER: BulkScanner = scanner(
     decode=Deferred("turnwire.kick.documents", "read_record"),
     fault=Deferred("turnwire.kick.envelope_methods", "field_fault"),
     common={"kind": ("column", "type"), "conversation": ("column", "correlation_id"), "subject": ("column", "subject")},
+)
+
+
+_UNASKING = frozenset({"⫻command/stop", "⫻command/resume", "⫻command/pause", "⫻command/escalate"})
+_ENDS = frozenset({"Completed", "Failed"})
+_FAILS = frozenset({"⫻report/error", "⫻report/reject"})
+
+
+def work(record: bytes) -> Work | None:
+    """The place of the first section of an envelope's content, and whether a report ends the work there; None for what
+    is not an envelope."""
+    from turnwire.kick.envelope_methods import channel_parts
+    from turnwire.kick.space import first_line, is_answer, task_name
+
+    try:
+        found = _DECODE(record)
+    except DecodeError:
+        return None
+    final = True
+    if found.channel.startswith("⫻report/"):
+        final = found.channel in _FAILS or (found.channel == "⫻report/status" and first_line(found) in _ENDS)
+    family, name = channel_parts(found.channel)
+    asks = not is_answer(name, found.content) if family == "query" else found.channel not in _UNASKING
+    return Work(task_name(found), final, found.id or None, asks)
+
+
+def _groups(*more: str, needs: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> tuple[Key, Key]:
+    """The correlations that a report may name, that of the command or the command's id, each with more fields."""
+    return (
+        Key(("conversation", *more), ("conversation", *needs), without),
+        Key(("id", *more), ("id", *needs), without),
+    )
+
+
+_TOGETHER, _TASK = ("conversation",), ("conversation", "task")
+
+
+def _report(ask: tuple[Key, Key], reply: Key, names: bool = False) -> AnswerPattern:
+    return AnswerPattern(frozenset({"Info"}), ask, reply, subject="⫻report/", names=names)
+
+
+PAIRS = (
+    PairRule(
+        "command",
+        frozenset({"Command"}),
+        (
+            _report(_groups("task", needs=("task",)), Key(_TASK, _TASK), names=True),
+            _report(_groups(), Key(_TOGETHER, _TOGETHER, without=("task",)), names=True),
+            _report(_groups(without=("task",)), Key(_TOGETHER, _TOGETHER)),
+        ),
+    ),
+    PairRule(
+        "query",
+        frozenset({"Query"}),
+        (
+            AnswerPattern(
+                frozenset({"Info", "Alert", "Command", "Query"}),
+                _groups("receiver", needs=("receiver",)),
+                Key(("conversation", "sender")),
+                unasking=True,
+            ),
+        ),
+        any_ends=True,
+    ),
 )

@@ -50,8 +50,7 @@ class Finder:
     def __init__(self, wire: str | None = None) -> None:
         from turnwire.json import scanner as json
         from turnwire.json._rows_py import MessageSpans
-        from turnwire.json.agreement import merge_plans
-        from turnwire.json.plan import check_plans
+        from turnwire.json.plan import check_plans, merge_plans
 
         every, known = registry.names(), registry.wires()
         self.own = None if wire is None or wire == FORMATS else bulk_scanner(wire)
