@@ -427,7 +427,7 @@ cdef int put_message(Writer *w, SlipMessage message) except -1:
 
 
 cdef object written(SlipMessage message):
-    from turnwire.nslip.encoding import written_parts  # here, because few programs ever need it
+    from turnwire.nslip._codec_py import written_parts  # here, because few programs ever need it
 
     return "@" + "|".join(written_parts(message)) + "#"
 
@@ -495,7 +495,7 @@ def encode_many(messages):
         return PyBytes_FromStringAndSize(w.draft.start, tw_draft_size(&w.draft))
     except EncodeError as error:
         error.path = f"/{index}{error.path or ''}"
-        raise error.relocated() from None
+        raise
     finally:
         tw_draft_free(&w.draft)
 
@@ -727,7 +727,7 @@ def decode_many(data, *, unknown=REFUSE_UNKNOWN):
                     PyErr_CheckSignals()
         except DecodeError as error:
             error.path = f"/{index}"
-            raise error.relocated() from None
+            raise
         return messages
     return decode_lines(data if type(data) is bytes else input_bytes(data), flags | TW_LOG)
 

@@ -122,10 +122,6 @@ class WireError(ValueError):
             place += f" in {self.path}"
         return place
 
-    def relocated(self) -> WireError:
-        """This error with its text updated, after an outer reader has corrected its position."""
-        return self
-
     def __reduce__(self) -> tuple[Any, ...]:
         place: dict[str, Any] = {"offset": self.offset, "line": self.line, "wire": self.wire, "path": self.path}
         return partial(type(self), **place), (self.reason, self.text), dict(self.__dict__)

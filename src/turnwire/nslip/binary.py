@@ -30,7 +30,7 @@ from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.nslip import base62
 from turnwire.nslip._base62_py import checked_integer
-from turnwire.nslip.encoding import kept_part, slot_part
+from turnwire.nslip._codec_py import kept_part, slot_part
 from turnwire.nslip.spec import HEADER, HEADER_PREFIXES, PREFIX_SLOT, SCHEMA_VERSION, WIRE
 
 if TYPE_CHECKING:

@@ -230,7 +230,7 @@ def _written(name: str, messages: list[Any], wires: Sequence[str], context: Any,
             text, left_out, back = _in_wire(message, wire, context)
         except WireError as error:
             error.text = f"{error.text} (message {number} of {len(messages)})".strip()
-            raise error.relocated() from None
+            raise
         texts.append(text)
         dropped.update(left_out)
         failed += not (back or left_out)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.search.state import More, Walk
 from turnwire.log.search.texts import BOM, DEEPEST_STRING
-from turnwire.nslip._codec_py import common
-from turnwire.nslip._parser_py import ParseFault, parse
+from turnwire.nslip._codec_py import ParseFault, parse
 from turnwire.nslip.spec import CANDIDATE
 
 if TYPE_CHECKING:
@@ -38,11 +37,8 @@ class NslipTokens:
         text, data, limit = walk.text, walk.text.data, self._search.limit
         line = min(text.line_end(at), walk.end)
         stop = min(line, at + limit)
-        behind = data.find(b"#", at, stop) + 1
         try:
-            fields = common(data[at:behind]) if behind else None
-            if fields is None:
-                fields, behind = parse(data, at, stop, keep=self._search.keep, log=True)
+            fields, behind = parse(data, at, stop, keep=self._search.keep, log=True)
         except ParseFault as error:
             if stop == len(data):
                 walk.needs_line(at)
