@@ -1,4 +1,4 @@
-"""Rules that define which records of a wire answer which (``<package>/pairs.py``).
+"""Rules that define which records of a wire answer which (``PAIRS`` of ``<package>/bulk.py``).
 
 An answer and its request name the same task; a wire's ``work`` returns the task of a record, and whether an answer ends
 it. The rules are data, so that whole columns of records are matched at once.
