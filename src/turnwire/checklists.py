@@ -208,6 +208,7 @@ class RecordChecklist:
         self.doubts: list[ClauseFault] = []
         self.applied: set[str] = set()
         self.records = self.rejects = 0
+        self._given_up: dict[str, tuple[int, int]] = {}  # clause -> how many are no longer tracked, the last line
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Checks one message. line: its line, or its number; raw: its bytes, if known."""
@@ -236,8 +237,14 @@ class RecordChecklist:
         """Forgets the oldest items beyond ``room`` of each kind; later references to them are faults. By default does
         nothing."""
 
+    def give_up(self, clause: str, line: int, count: int = 1) -> None:
+        """Counts unfinished work that began in a line and is no longer tracked: it stays open."""
+        self._given_up[clause] = self._given_up.get(clause, (0, 0))[0] + count, line
+
     def end(self) -> None:
         """Ends the input."""
+        for clause, (count, line) in self._given_up.items():
+            self.left(clause, line, f"{count:,} more, no longer tracked, have not ended")
 
     def fault(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
         """Records a fault."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Set
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Untested, by_reason
@@ -65,12 +65,8 @@ _TOLD_BY = {
 }
 EVENTS = {EventKind(name): clause for clause, names in _TOLD_BY.items() for name in names.split()}
 """Faults of the monitor -> the clause. Its INVALID is what ``check`` finds, too; OVERDUE goes by what began it."""
-BEGINS: dict[EventKind, str] = {
-    EventKind.DISPATCHED: "loop",
-    EventKind.ASKED: "answers",
-    EventKind.VIOLATION: "escalation",
-}
-"""Event that begins something that has to end -> the clause by which it has to."""
+ENDS = {"task": "loop", "question": "answers", "violation": "escalation"}
+"""What begins -> the clause by which it has to end."""
 _ANYWHERE = (Reason.BAD_UTF8, Reason.BOM)
 _ALWAYS = ("envelope", "ids", "times", "channels", "space", "roles")
 _FAMILIES = {"command": "loop", "report": "loop", "query": "answers", "alert": "escalation"}
@@ -87,15 +83,6 @@ UNTESTED = (
 """Demands of the specification that no log can show."""
 
 Judged = Envelope | Space | str | bytes
-
-
-class _Begun(NamedTuple):
-    """The place where something began that has to end."""
-
-    clause: str
-    line: int
-    offset: int | None
-    since: str
 
 
 class KickChecklist(checklists.RecordChecklist):
@@ -115,9 +102,6 @@ class KickChecklist(checklists.RecordChecklist):
         self._now = now
         self._own_lines = own_lines
         self._monitor = Monitor(policy)
-        self._begun: dict[str, _Begun] = {}
-        self._overdue: dict[str, list[str]] = {}
-        self._given_up: dict[str, tuple[int, int]] = {}  # clause -> how many are no longer followed, and the last line
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Checks one envelope or document."""
@@ -132,13 +116,13 @@ class KickChecklist(checklists.RecordChecklist):
         events: list[Event] = []
 
         def tell(event: Event) -> None:
-            if self._tries and event.kind in EVENTS:  # before the monitor changes anything
-                self._event(event, message, line, offset, broken)
+            if self._tries:  # before the monitor changes anything
+                self._event(event, line, offset, broken)
             events.append(event)
 
-        self._monitor.judged(message, seconds(message.timestamp), issues, tell)
+        self._monitor.judged(message, seconds(message.timestamp), issues, tell, (line, offset))
         for event in events:
-            self._event(event, message, line, offset, broken)
+            self._event(event, line, offset, broken)
 
     def _tell(self, issues: list[Issue], line: int, offset: int | None) -> set[str]:
         """Keeps what ``check`` found; the clauses that it breaks."""
@@ -152,13 +136,8 @@ class KickChecklist(checklists.RecordChecklist):
                 self.doubt("space", line, f"{issue.reason}: {issue.text}", offset)
         return told
 
-    def _event(self, event: Event, envelope: Envelope, line: int, offset: int | None, broken: Set[str]) -> None:
-        if event.kind in BEGINS:
-            begun = _Begun(BEGINS[event.kind], line, offset, envelope.timestamp)
-            self._begun[event.subject or envelope.id] = begun
-        elif event.kind is EventKind.OVERDUE:
-            self._overdue.setdefault(event.subject or "", []).append(event.text)
-        elif event.kind in EVENTS:
+    def _event(self, event: Event, line: int, offset: int | None, broken: Set[str]) -> None:
+        if event.kind in EVENTS:
             refused = event.kind in (EventKind.UNAUTHORISED, EventKind.UNCORRELATED) and event.issues
             if not (refused and broken):
                 self.fault(EVENTS[event.kind], line, f"{event.kind}: {event.text}", offset)
@@ -186,31 +165,24 @@ class KickChecklist(checklists.RecordChecklist):
     def forget(self, room: int) -> None:
         """Stops tracking the oldest unfinished items if there are more than ``room`` of a kind. It stays
         open."""
-        for name in self._monitor.forget(room):
-            begun = self._begun.pop(name)
-            self._overdue.pop(name, None)
-            self._given_up[begun.clause] = self._given_up.get(begun.clause, (0, 0))[0] + 1, begun.line
-        if len(self._begun) > 4 * room:  # of which at most three quarters are unfinished
-            left = {one.id for one in self._monitor.unfinished}
-            self._begun = {name: begun for name, begun in self._begun.items() if name in left}
-            self._overdue = {name: texts for name, texts in self._overdue.items() if name in left}
+        for one in self._monitor.forget(room):
+            self.give_up(ENDS[one.kind], one.place[0])
 
     def end(self) -> None:
         """Checks what is unfinished."""
-        for event in self._monitor.overdue(self._now) if self._now is not None else ():
-            self._overdue.setdefault(event.subject or "", []).append(event.text)
-        for one in self._monitor.unfinished:
-            begun = self._begun[one.id]
-            late = self._overdue.pop(one.id, None)
-            if late is not None:
-                self.fault(begun.clause, begun.line, f"overdue: {late[-1]}: {one.text}", begun.offset)
+        if self._now is not None:
+            self._monitor.overdue(self._now)
+        late = dict(self._monitor.late)
+        for one, text in self._monitor.waiting():
+            line, offset = one.place
+            if one.id in late:
+                self.fault(ENDS[one.kind], line, f"overdue: {late.pop(one.id)[1]}: {text}", offset)
             else:
-                self.left(begun.clause, begun.line, one.text, begun.offset, begun.since)
-        for clause, (count, line) in self._given_up.items():
-            self.left(clause, line, f"{count:,} more, no longer tracked, have not ended")
-        for name, texts in self._overdue.items():
-            begun = self._begun[name]
-            self.doubt(begun.clause, begun.line, f"late: {texts[-1]}", begun.offset)
+                self.left(ENDS[one.kind], line, text, offset, one.since)
+        super().end()
+        for one, text in late.values():
+            line, offset = one.place
+            self.doubt(ENDS[one.kind], line, f"late: {text}", offset)
 
 
 @lru_cache(64)

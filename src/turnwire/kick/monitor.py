@@ -7,11 +7,13 @@ are in ``spec.py``. No clock is read here: the host passes the time, as seconds 
 
 from __future__ import annotations
 
-from collections import deque
+import heapq
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from itertools import count
+from itertools import count, islice
+from operator import attrgetter
 from types import NoneType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.checklists import Recent
 from turnwire.errors import Issue, Reason, expect
@@ -36,7 +38,6 @@ from turnwire.kick.spec import (
     TaskState,
 )
 from turnwire.kick.times import seconds
-from turnwire.kick.tracking import Alarms, Table, Task, Tracked
 
 if TYPE_CHECKING:
     from turnwire.kick.codec import Envelope
@@ -115,13 +116,14 @@ _NO_TEXT = frozenset(BAD_TYPE.values())
 
 
 class _Feed(NamedTuple):
-    """An envelope that is fed: the time, the task that it names (a question has a subject instead), and where its
-    events go."""
+    """An envelope that is fed: the time, the task that it names (a question has a subject instead), where its events
+    go, and its place, as the host says it."""
 
     envelope: Envelope
     now: float | None
     task: str | None
     events: Tell
+    place: Any = None
 
     def tell(
         self,
@@ -137,6 +139,104 @@ class _Feed(NamedTuple):
         subject = None if about is None else about.id
         task = name or (self.task if about is None else about.name)
         self.events(Event(kind, task, self.envelope.id, subject, text, tuple(issues)))
+
+
+class Tracked:
+    """Something that has begun and has to end.
+
+    kind: "task", "question" or "violation". id: of the envelope that began it. name: the id of its task, or None.
+    group: its correlation, or its own id. number: counts what begins. agent: to whom it went. since: when it began, as
+    written. place: where, as the host says it. ended: whether it has its end. keys: those under which the table has
+    it, by their word. alarm: the one that counts; older ones are void.
+    """
+
+    __slots__ = ("agent", "alarm", "ended", "group", "id", "keys", "kind", "name", "number", "place", "since")
+
+    def __init__(self, fed: _Feed, kind: str, number: int) -> None:
+        envelope = fed.envelope
+        self.kind = kind
+        self.id, self.since, self.place = envelope.id, envelope.timestamp, fed.place
+        self.name = fed.task
+        self.group = envelope.correlation_id or envelope.id
+        self.agent = envelope.receiver
+        self.number = number
+        self.ended = False
+        self.keys: dict[str, set[Hashable]] = {}
+        self.alarm: _Alarm | None = None
+
+
+class Task(Tracked):
+    """A task: its state, whether it is paused, and the paths of what was made."""
+
+    __slots__ = ("artifacts", "paused", "started", "state")
+
+    def __init__(self, fed: _Feed, number: int) -> None:
+        super().__init__(fed, "task", number)
+        self.state = TaskState.DISPATCHED
+        self.paused = False
+        self.started = fed.now
+        self.artifacts: list[str] = []
+
+    def __repr__(self) -> str:
+        paused = ", paused" if self.paused else ""
+        return f"<Task {self.name!r} of {self.agent!r}: {self.state}{paused}>"
+
+
+_Alarm = tuple[float, int, str, Tracked]
+"""When something falls due; a number that no other alarm has; its name in :class:`Deadlines`; and what."""
+
+
+class Table:
+    """Everything that is followed, under each of its keys, which are of a word (the state that it is in) and a value;
+    what came first under a key is first there."""
+
+    def __init__(self) -> None:
+        # A dict would look for its first item behind all that was taken out in front of it.
+        self._rows: dict[tuple[str, Hashable], OrderedDict[str, Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def put(self, what: Tracked, word: str, *values: Hashable) -> None:
+        """Adds an item under keys of one word, after all others."""
+        what.keys.setdefault(word, set()).update(values)
+        for value in values:
+            self._rows.setdefault((word, value), OrderedDict())[what.id] = what
+
+    def take(self, what: Tracked, *words: str) -> None:
+        """Removes something from all its keys of these words."""
+        for word in words:
+            for value in what.keys.pop(word, ()):
+                self._drop(what, (word, value))
+
+    def drop(self, what: Tracked, word: str, value: Hashable) -> None:
+        """Removes something from one key."""
+        what.keys[word].discard(value)
+        self._drop(what, (word, value))
+
+    def _drop(self, what: Tracked, key: tuple[str, Hashable]) -> None:
+        several = self._rows.get(key)
+        if several is not None:
+            several.pop(what.id, None)
+            if not several:
+                del self._rows[key]
+
+    def first(self, word: str, value: Hashable) -> Any:
+        """The oldest thing under a key, or None."""
+        return next(iter(self._rows.get((word, value), {}).values()), None)
+
+    def last(self, word: str, value: Hashable) -> Any:
+        """The newest thing under a key, or None."""
+        return next(reversed(self._rows.get((word, value), {}).values()), None)
+
+    def count(self, word: str) -> int:
+        """The number of things in a state."""
+        return len(self._rows.get((word, None), ()))
+
+    def all(self, word: str, value: Hashable = None, most: int | None = None) -> list[Any]:
+        """The things under a key, ``most`` at most, in the order of their numbers."""
+        several: dict[str, Any] = self._rows.get((word, value), {})
+        return sorted(islice(several.values(), most), key=attrgetter("number"))
 
 
 class Monitor:
@@ -174,9 +274,11 @@ class Monitor:
         self._seen = Recent(remember)  # id -> a mark of the envelope
         self._commands = Recent(remember)  # id or correlation of one that is no dispatch -> its agent, and its task
         self._table = Table()
-        self._alarms = Alarms()
+        self._alarms: list[_Alarm] = []  # a heap
+        self.late = Recent(remember)
+        """id -> what was too late, whether it has ended since or not, and words."""
         self._ended: deque[Tracked] = deque()
-        self._numbers = count(1)  # of what begins
+        self._numbers = count(1)  # of what begins, and of alarms
         self._to_resume = 0  # so many tasks may go on by now
         row = policy.row_for(ESCALATION_CHANNEL)  # violations go where a row about that channel alone says
         own = row is not None and not row.channel.endswith("*")
@@ -195,26 +297,29 @@ class Monitor:
         self.judged(envelope, now, codec._core.check(envelope, self.policy), events.append)
         return events
 
-    def judged(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell) -> None:
+    def judged(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell, place: Any = None) -> None:
         """Reports the events of an envelope that was already checked with the monitor's policy. Faults are reported
-        before any change, so if ``tell`` raises an error, nothing has changed."""
-        due = [] if now is None else self._alarms.due(now)
+        before any change, so if ``tell`` raises an error, nothing has changed. place: where it is; the host's own."""
+        due = [] if now is None else self._due(now)
         try:
-            for _, kind, what in due:
-                tell(_overdue(kind, what))
-            self._judge(envelope, now, issues, tell)
+            for alarm in due:
+                tell(_overdue(alarm))
+            self._judge(envelope, now, issues, tell, place)
         except BaseException:
-            self._alarms.again(due)
+            for alarm in due:  # as they were
+                alarm[3].alarm = alarm
+                heapq.heappush(self._alarms, alarm)
             raise
+        self.late.update(map(_late, due))
 
-    def _judge(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell) -> None:
+    def _judge(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell, place: Any) -> None:
         warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []
         if warnings and any(issue.reason in _NO_TEXT for issue in warnings):  # nothing else can be read
             tell(Event(EventKind.INVALID, None, envelope.id, None, warnings[0].text, tuple(warnings)))
             return
         family, name = channel_parts(envelope.channel)
         task = None if family == "query" else self._task_of(envelope)
-        fed = _Feed(envelope, seconds(envelope.timestamp) if now is None else now, task, tell)
+        fed = _Feed(envelope, seconds(envelope.timestamp) if now is None else now, task, tell, place)
         mark = hash((envelope.sender, envelope.receiver, envelope.channel, envelope.content, envelope.timestamp))
         before = self._seen.get(envelope.id)
         if before is not None:
@@ -239,7 +344,9 @@ class Monitor:
 
     def overdue(self, now: float) -> list[Event]:
         """Returns the events of deadlines that expired before ``now`` and were not yet reported."""
-        return [_overdue(kind, what) for _, kind, what in self._alarms.due(now)]
+        due = self._due(now)
+        self.late.update(map(_late, due))
+        return list(map(_overdue, due))
 
     def resume(self, name: str, now: float | None = None) -> list[Event]:
         """Resumes a paused task (like ``⫻command/resume`` or another dispatch of the task)."""
@@ -257,26 +364,26 @@ class Monitor:
     @property
     def unfinished(self) -> list[Unfinished]:
         """All unfinished work: open tasks, unanswered questions, and violations that are not escalated."""
-        found = []
+        return [Unfinished(one.kind, one.id, one.name, text) for one, text in self.waiting()]
+
+    def waiting(self) -> Iterator[tuple[Tracked, str]]:
+        """All that is tracked and has not ended, and what is missing, in words."""
         for task in self.tasks:
             paused = " and paused" if task.paused else ""
-            text = f"the task {task.name or task.id} of {task.agent} is {task.state}{paused}"
-            found.append(Unfinished("task", task.id, task.name, text))
-        for word, kind, text in (
-            (ASKED, "question", "{} has not answered"),
-            (WAITING, "violation", "the violation is not escalated"),
-        ):
-            for one in self._table.all(word):
-                found.append(Unfinished(kind, one.id, one.name, text.format(one.agent)))
-        return found
+            yield task, f"the task {task.name or task.id} of {task.agent} is {task.state}{paused}"
+        for query in self._table.all(ASKED):
+            yield query, f"{query.agent} has not answered"
+        for violation in self._table.all(WAITING):
+            yield violation, "the violation is not escalated"
 
-    def forget(self, room: int) -> Iterator[str]:
-        """Forgets the oldest open tasks, questions and violations beyond ``room`` of each; returns their ids."""
+    def forget(self, room: int) -> Iterator[Tracked]:
+        """Forgets the oldest open tasks, questions and violations beyond ``room`` of each; returns them."""
         for word in (OPEN, ASKED, WAITING):
             while self._table.count(word) > room:
                 [oldest] = self._table.all(word, most=1)
                 self._end(oldest, *tuple(oldest.keys))
-                yield oldest.id
+                self.late.pop(oldest.id, None)
+                yield oldest
 
     @property
     def tasks(self) -> list[Task]:
@@ -286,14 +393,29 @@ class Monitor:
     # --- what begins and ends ------------------------------------------------------------------------------------
 
     def _watch(self, what: Tracked, kind: str, start: float | None) -> None:
-        """Sets the alarm of something to a deadline, by its name in :class:`Deadlines`."""
-        self._alarms.set(what, kind, start, getattr(self._deadlines, kind))
+        """Sets the one alarm of something to a deadline, by its name in :class:`Deadlines`; none if it or the time is
+        unknown."""
+        after = getattr(self._deadlines, kind)
+        what.alarm = None
+        if start is not None and after is not None:
+            what.alarm = start + after, next(self._numbers), kind, what
+            heapq.heappush(self._alarms, what.alarm)
+
+    def _due(self, now: float) -> list[_Alarm]:
+        """The alarms that are due before ``now``, each only once."""
+        found = []
+        while self._alarms and self._alarms[0][0] < now:
+            alarm = heapq.heappop(self._alarms)
+            if alarm[3].alarm is alarm:
+                alarm[3].alarm = None
+                found.append(alarm)
+        return found
 
     def _end(self, what: Tracked, *words: str) -> None:
         """Ends something: it has no alarm and no keys of these words any more, and is forgotten once ``remember``
         further things have ended."""
         what.ended = True
-        self._alarms.clear(what)
+        what.alarm = None
         self._table.take(what, *words)
         self._ended.append(what)
         if len(self._ended) > self._remember:
@@ -311,7 +433,7 @@ class Monitor:
             task.paused = True
             self._table.take(task, RUNNING)
             self._table.put(task, PAUSED, *_places(task))
-            self._alarms.clear(task)
+            task.alarm = None
         return found
 
     def _resume(self, task: Task, now: float | None) -> None:
@@ -327,7 +449,7 @@ class Monitor:
         """``⫻command/dispatch``: a new task, a paused one that continues, or a duplicate."""
         task = self.task(fed.task)
         if task is None or task.state in CLOSED:
-            task = Task(fed.envelope, fed.task, next(self._numbers), fed.now)
+            task = Task(fed, next(self._numbers))
             self._table.put(task, GROUP, task.group)
             if task.name is not None:
                 self._table.put(task, RUN, (task.group, task.name))
@@ -488,7 +610,7 @@ class Monitor:
                 text = f"no request has the correlation_id {correlation!r}"
                 fed.tell(EventKind.UNCORRELATED, "this does not answer any question" if there else text)
                 return
-        query = Tracked(envelope, None, next(self._numbers))
+        query = Tracked(fed, "question", next(self._numbers))
         self._table.put(query, QUESTION, query.id, query.group)
         self._table.put(query, ASKED, None, *_pairs(query, envelope.sender))
         self._watch(query, "answer", fed.now)
@@ -530,7 +652,7 @@ class Monitor:
         groups = dict.fromkeys(task.group for task in about if task is not None)
         if correlation is not None:
             groups = {correlation: None, **groups}
-        violation = Tracked(fed.envelope, fed.task, next(self._numbers))
+        violation = Tracked(fed, "violation", next(self._numbers))
         marks: list[Hashable] = [violation.id, violation.group, *groups]
         if fed.task is not None:
             marks.append((NAME, fed.task))
@@ -606,5 +728,11 @@ def _pairs(query: Tracked, asker: str) -> list[Hashable]:
     return [pair for key in (query.id, query.group) for pair in ((key, asker), (key, asker, query.agent))]
 
 
-def _overdue(kind: str, what: Tracked) -> Event:
+def _overdue(alarm: _Alarm) -> Event:
+    _, _, kind, what = alarm
     return Event(EventKind.OVERDUE, what.name, None, what.id, _OVERDUE_TEXT[kind])
+
+
+def _late(alarm: _Alarm) -> tuple[str, tuple[Tracked, str]]:
+    _, _, kind, what = alarm
+    return what.id, (what, _OVERDUE_TEXT[kind])
