@@ -12,9 +12,9 @@ from typing import Any
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Untested, by_reason, checklist_of
 from turnwire.csp.codec import check, doubts, parse
-from turnwire.csp.lints import FINAL, Classifier, Linter, Routing
+from turnwire.csp.lints import Classifier, Linter, Routing
 from turnwire.csp.logs import BOM, FilePreambles, SurroundingText
-from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Result, Task, task_of
+from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, expect
 from turnwire.fences import is_fence
@@ -98,8 +98,6 @@ class CspChecklist(checklists.RecordChecklist):
         self.linter = Linter()
         self.stateful = False
         self.routing: Routing | None = None
-        self.waiting_tasks: dict[str, tuple[int, int | None, str]] = {}
-        self._given_up = 0  # tasks without an answer that are no longer followed, beyond those that are told
         self._waiting: list[SurroundingText] = []
         self._next = 0
 
@@ -139,17 +137,9 @@ class CspChecklist(checklists.RecordChecklist):
     def forget(self, room: int) -> None:
         """Forgets the oldest tasks, agents, results and files beyond ``room``, and the checkpoints at which no message
         can come any more. A task that is forgotten stays open."""
-        self.linter.forget(room)
-        while len(self.waiting_tasks) > room:
-            name = next(iter(self.waiting_tasks))
-            waiting = self.waiting_tasks.pop(name)
-            if len(self.open) < room:
-                self._unanswered(name, *waiting)
-            else:
-                self._given_up += 1
-
-    def _unanswered(self, name: str, line: int, offset: int | None, owner: str) -> None:
-        self.left("answers", line, f"{owner} has not answered {name}", offset)
+        for task in self.linter.forget(room):
+            if task.place is not None and not task.ended:
+                self.give_up("answers", task.place[0])
 
     def _pass(self, offset: int | None) -> None:
         """Checks what is before a byte beside messages."""
@@ -193,22 +183,13 @@ class CspChecklist(checklists.RecordChecklist):
             if error is not None and stateful and (first or isinstance(record, CspMessage)):
                 self.fault("state", line, f"{error.reason}: {error.text}", offset)
         self.stateful = stateful
-        self.linter.learn(record)
-        if isinstance(record, CspMessage):
-            self._tasks(record, line, offset)
+        self.linter.learn(record, (line, offset))
 
     def _operation(self, message: CspMessage, line: int, offset: int | None) -> None:
         """A word beyond the table is read, and breaks its clause all the same."""
         for issue in doubts(message):
             found = self.fault if issue.reason is Reason.UNKNOWN_OP else self.doubt
             found("fileop", line, f"{issue.reason}: {issue.text}", offset)
-
-    def _tasks(self, message: CspMessage, line: int, offset: int | None) -> None:
-        task, status = task_of(message) or ("", "PARTIAL")
-        if isinstance(message.block, Task):
-            self.waiting_tasks[task] = line, offset, message.block.get("OWNER") or message.receiver or ""
-        elif status in FINAL:
-            self.waiting_tasks.pop(task, None)
 
     def _laws(self, message: CspMessage, line: int, offset: int | None) -> None:
         if self.routing is None:
@@ -226,11 +207,11 @@ class CspChecklist(checklists.RecordChecklist):
     def end(self) -> None:
         """Checks what is behind the last message, and the tasks that have no answer."""
         self._pass(None)
-        for name, waiting in self.waiting_tasks.items():
-            self._unanswered(name, *waiting)
-        if self._given_up:
-            last = max((one.line for one in self.open), default=1)
-            self.left("answers", last, f"{self._given_up} more tasks, no longer tracked, have no answer")
+        for name, task in self.linter.tasks.items():
+            if task.place is not None and not task.ended:
+                line, offset = task.place
+                self.left("answers", line, f"{task.owner} has not answered {name}", offset)
+        super().end()
 
 
 CHECKLIST = Specification(CLAUSES, UNTESTED, CspChecklist, around=True, options=("classify",))

@@ -35,8 +35,6 @@ from turnwire.errors import Issue, Reason, expect
 if TYPE_CHECKING:
     from turnwire.csp.store import Store
 
-FINAL = frozenset({"OK", "FAIL", "ERROR"})
-"""Each ends a task: a STATUS, or an ERROR that is AT it."""
 _DEFINED_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
 _GIVEN_ID = re.compile(r"[A-Z][0-9]+")
 _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
@@ -49,18 +47,32 @@ REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 """A patch rewrites a state of at least so many names where it writes over this share of its bytes."""
 
 
+class KnownTask(NamedTuple):
+    """A task. ctx: where it was given; owner: to whom; place: where that stands, as the host says it, None for one that
+    was only answered. answer: the STATUS of its final RESULT, or "". ended: whether an ERROR or that ended it."""
+
+    ctx: str | None = None
+    owner: str = ""
+    place: Any = None
+    answer: str = ""
+    ended: bool = False
+
+
+_UNKNOWN = KnownTask()
+
+
 class Linter:
-    """Checks the records of a conversation, in order, against the token rules. store: the state before the first.
+    """Follows the records of a conversation, in order, and checks them against the token rules. store: the state before
+    the first.
 
     What is known when a record is judged: the state, tasks, files; and the values of that record.
     """
 
     def __init__(self, store: Store | None = None) -> None:
         self.state = State() if store is None else State(store.at("C0").defs, store.laws)
-        self.tasks: dict[str, str | None] = {}  # id -> the CTX that it was given at
+        self.tasks: dict[str, KnownTask] = {}
         self.agents: set[str] = set()
         self.produced: set[str] = set()
-        self.final: dict[str, str] = {}
         self.files: set[str] = set()
         self.values: list[tuple[str, str]] = []  # of the record that is judged: (key, value)
         self.text = ""  # these values
@@ -98,34 +110,33 @@ class Linter:
         said = _known_filler(value) if len(value) <= _SHORT else filler(value)
         return None if said is None or self.state.name_of(value, self.state.defs) else f"{key} {said}"
 
-    def learn(self, record: Record) -> None:
-        """Takes in the tasks, agents, results and files of a record that the state has taken."""
+    def learn(self, record: Record, place: Any = ()) -> None:
+        """Takes in the tasks, agents, results and files of a record that the state has taken, and its place."""
         if not isinstance(record, CspMessage):
             return
         self.agents.update(name for name in (record.sender, record.receiver) if name)
         block = record.block
         if isinstance(block, Task):
-            self.tasks[block.id] = record.ctx
-            self.final.pop(block.id, None)
-        elif isinstance(block, Result):
+            self.tasks[block.id] = KnownTask(record.ctx, block.get("OWNER") or record.receiver or "", place)
+        elif (said := task_of(record)) is not None and said[1] in ("OK", "FAIL", "ERROR"):
+            known = self.tasks.get(said[0], _UNKNOWN)
+            answer = known.answer or (said[1] if isinstance(block, Result) else "")
+            self.tasks[said[0]] = known._replace(answer=answer, ended=True)
+        if isinstance(block, Result):
             self.produced.update(token.strip() for token in (block.get("PRODUCED") or "").split(","))
-            if block.get("STATUS") in ("OK", "FAIL"):
-                self.final.setdefault(block.id, block.get("STATUS") or "")
         elif isinstance(block, FileOp):
             path = block.get("PATH") or ""
             (self.files.discard if block.op == "DELETE" else self.files.add)(path)
 
-    def forget(self, room: int) -> None:
+    def forget(self, room: int) -> Iterator[KnownTask]:
         """Forgets the oldest tasks, and some agents, results and files, beyond ``room`` of each; and the states that no
-        message can come from any more."""
+        message can come from any more. Returns these tasks."""
         while len(self.tasks) > room:
-            name = next(iter(self.tasks))
-            del self.tasks[name]
-            self.final.pop(name, None)
+            yield self.tasks.pop(next(iter(self.tasks)))
         for names in (self.agents, self.produced, self.files):
             while len(names) > room:
                 names.pop()
-        self.state.forget((ctx for ctx in self.tasks.values() if ctx is not None), room)
+        self.state.forget((task.ctx for task in self.tasks.values() if task.ctx is not None), room)
 
 
 def lint(document: Document | CspMessage, store: Store | None = None) -> list[Issue]:
@@ -261,7 +272,7 @@ def _stale(record: CspMessage, linter: Linter) -> Iterable[str]:
     if record.ctx == state.head or record.ctx not in state.checkpoints:
         return []
     task = "" if isinstance(record.block, Task) else (task_of(record) or ("", ""))[0]
-    if task and linter.tasks.get(task) == record.ctx:  # an answer may be given where its task was
+    if task and linter.tasks.get(task, _UNKNOWN).ctx == record.ctx:  # an answer may be given where its task was
         return []
     return [f"CTX is {record.ctx}, the head is {state.head}"]
 
@@ -269,13 +280,14 @@ def _stale(record: CspMessage, linter: Linter) -> Iterable[str]:
 @_rule(Reason.NO_TASK, Result, Error, severity="warning")
 def _no_task(record: Any, linter: Linter) -> Iterable[str]:
     said = task_of(record)
-    return [] if said is None or said[0] in linter.tasks else [f"no TASK {said[0]} was given"]
+    given = said is None or linter.tasks.get(said[0], _UNKNOWN).place is not None
+    return [] if said is None or given else [f"no TASK {said[0]} was given"]
 
 
 @_rule(Reason.DUP_RESULT, Result, severity="warning")
 def _answered(record: Any, linter: Linter) -> Iterable[str]:
-    task = record.block.id
-    return [f"{task} was already answered: {linter.final[task]}"] if task in linter.final else []
+    answer = linter.tasks.get(record.block.id, _UNKNOWN).answer
+    return [f"{record.block.id} was already answered: {answer}"] if answer else []
 
 
 @_rule(Reason.FILLER, CspMessage, Junk)
