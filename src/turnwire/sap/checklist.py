@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,13 +13,13 @@ from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
 from turnwire.sap import judgement
 from turnwire.sap.learning import LearningLoop
-from turnwire.sap.lifecycle import Lifecycle
+from turnwire.sap.lifecycle import Lifecycle, TaskProgress
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.rules import check
 from turnwire.sap.schema import output_issues
 from turnwire.sap.secrets import is_certain
 from turnwire.sap.spec import TERMINAL, CacheMode, ErrorCode, Status
-from turnwire.sap.times import read_time
+from turnwire.sap.times import read_time, same_id
 
 WIRE = "sap"
 CLAUSES = (
@@ -81,17 +80,6 @@ Finding = tuple[str, str, bool]
 """A clause, words, and whether it is only doubtful."""
 
 
-@dataclass(slots=True)
-class _Known:
-    """A task and where it is. refused: by a Nack, and not sent again."""
-
-    task: Task
-    line: int
-    offset: int | None
-    acknowledged: bool = False
-    refused: bool = False
-
-
 class SapChecklist(checklists.RecordChecklist):
     """Checks tasks, results and receipts in the order in which they were seen.
 
@@ -109,10 +97,8 @@ class SapChecklist(checklists.RecordChecklist):
         self._now = None if now is None else datetime.fromtimestamp(now, UTC)
         self._clock: datetime | None = None
         self._lifecycle = Lifecycle(strict=False)
-        self._tasks: dict[str, _Known] = {}
         self._correlations: dict[str, str | None] = {}  # correlationId -> the id of its task, None for several
         self._early = deque[tuple[int, int | None, Result | Ack | Nack]]()  # what answers no task that was seen before
-        self._given_up = self._last_given_up = 0  # tasks that are no longer followed, and the line of the last one
 
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Checks one object."""
@@ -122,11 +108,11 @@ class SapChecklist(checklists.RecordChecklist):
         if isinstance(message, Task):
             self._tell(self._task(message, line, offset), line, offset)
             return
-        is_early = not self._answers_one(message)
+        answers = self._answers_one(message)
         self._tell(self._answer(message), line, offset)
         if isinstance(message, Result):
             self._tell(self._follow(message), line, offset)
-        if is_early:
+        if not answers:
             self._early.append((line, offset, message))
 
     def _tell(self, findings: Iterable[Finding], line: int, offset: int | None) -> None:
@@ -164,44 +150,50 @@ class SapChecklist(checklists.RecordChecklist):
     def _task(self, task: Task, line: int, offset: int | None) -> Iterator[Finding]:
         self.applied |= _OF_TASKS
         yield from self._follow(task)
-        name, correlation = task.task_id.lower(), task.correlation_id.lower()
-        if (known := self._tasks.get(name)) is None:
-            self._tasks[name] = _Known(task, line, offset)
-            self._correlations[correlation] = None if correlation in self._correlations else name
+        known, correlation = self._lifecycle[task.task_id], task.correlation_id.lower()
+        if known.place is None:
+            known.task, known.place = known.task or task, (line, offset)
+            self._correlations[correlation] = None if correlation in self._correlations else task.task_id
         else:  # it is sent once more
             known.refused = False
+
+    def _task_of(self, name: str) -> TaskProgress | None:
+        """The task with that id, if it was seen itself."""
+        known = self._lifecycle.get(name)
+        return None if known is None or known.place is None else known
 
     def _answers_one(self, message: Result | Ack | Nack) -> bool:
         """True if a message names a task that was seen, or, if it is a receipt, the correlation of one or several."""
         if isinstance(message, Result):
-            return message.task_id.lower() in self._tasks
-        return message.message_id.lower() in self._tasks or (message.correlation_id or "").lower() in self._correlations
+            return self._task_of(message.task_id) is not None
+        named = self._task_of(message.message_id)
+        return named is not None or (message.correlation_id or "").lower() in self._correlations
 
     def _answer(self, message: Result | Ack | Nack) -> Iterator[Finding]:
         """The findings of an answer by its task; none where no task was seen, or several have its correlation."""
-        name: str | None = (message.task_id if isinstance(message, Result) else message.message_id).lower()
-        if name not in self._tasks and not isinstance(message, Result):
+        known = self._task_of(message.task_id if isinstance(message, Result) else message.message_id)
+        if known is None and not isinstance(message, Result):
             name = self._correlations.get((message.correlation_id or "").lower())
+            known = None if name is None else self._task_of(name)
         if self._answers_one(message):
             self.applied.add("correlation")
-        if name is None or (known := self._tasks.get(name)) is None:
+        if known is None or (task := known.task) is None:
             return
-        correlation = message._fields.get("correlationId")
-        if correlation is None or correlation.lower() != known.task.correlation_id.lower():
-            text = f"{message.kind} of {known.task.task_id} has another correlationId than its task"
+        if not same_id(message._fields.get("correlationId"), task.correlation_id):
+            text = f"{message.kind} of {task.task_id} has another correlationId than its task"
             yield "correlation", text, False
         if isinstance(message, Result):
-            yield from self._outcome(known, message)
+            yield from self._outcome(task, known.refused, message)
         else:
             known.acknowledged = True
             known.refused = known.refused or isinstance(message, Nack)
 
-    def _outcome(self, known: _Known, result: Result) -> Iterator[Finding]:
-        task, fields = known.task, result._fields
+    def _outcome(self, task: Task, refused: bool, result: Result) -> Iterator[Finding]:
+        fields = result._fields
         self.applied.add("cache")
         for text in _cache_faults(task._fields, fields):
             yield "cache", text, False
-        if known.refused:
+        if refused:
             yield "status", f"task {result.task_id} was rejected by a Nack", False
         if "output" in fields and "schema" in task._fields.get("outputContract", ()):
             self.applied.add("output")
@@ -237,44 +229,37 @@ class SapChecklist(checklists.RecordChecklist):
     def forget(self, room: int) -> None:
         """Forgets the oldest tasks beyond ``room``, and the oldest answers to tasks that were not seen. A task that has
         not ended stays open."""
-        while len(self._tasks) > room:
-            name, known = next(iter(self._tasks.items()))
-            if not known.refused and not self._lifecycle.ended(name):
-                self._given_up += 1
-                self._last_given_up = known.line
-            del self._tasks[name]
+        while len(self._lifecycle) > room:
+            name, known = next(iter(self._lifecycle.items()))
+            if known.place is not None and not known.refused and not known.done:
+                self.give_up("processing", known.place[0])
             self._lifecycle.forget(name)
         while len(self._correlations) > room:
             del self._correlations[next(iter(self._correlations))]
         while len(self._early) > room:
-            early = self._early.popleft()[2]
-            if isinstance(early, Result) and early.task_id.lower() not in self._tasks:
-                self._lifecycle.forget(early.task_id)
+            self._early.popleft()
 
     def end(self) -> None:
         """Checks results by tasks that came later, and what is unfinished."""
+        tasks = [(one, one.task) for one in self._lifecycle.values() if one.place is not None and one.task is not None]
         for line, offset, early in self._early:
             self._tell(self._answer(early), line, offset)
-            if self._tasks and not self._answers_one(early):
+            if tasks and not self._answers_one(early):
                 name = early.task_id if isinstance(early, Result) else early.message_id
                 text = f"a{'n' * (early.kind == 'Ack')} {early.kind} answers {name}, which is the id of no task here"
                 self.fault("correlation", line, text, offset)
         moment = self._now or self._clock
-        for name, known in self._tasks.items():
-            if known.refused or self._lifecycle.ended(name):
+        for known, task in tasks:
+            if known.refused or known.done:
                 continue
-            task, deadline = known.task, _deadline(known.task)
+            deadline, (line, offset) = _deadline(task), known.place
             if deadline is not None and moment is not None and deadline < moment:
-                text = f"task {task.task_id} has no final Result at its deadline"
-                self.fault("deadline", known.line, text, known.offset)
+                self.fault("deadline", line, f"task {task.task_id} has no final Result at its deadline", offset)
                 continue
-            status = self._lifecycle[name].status
             said = "is acknowledged" if known.acknowledged else "has neither Ack nor Result"
-            text = f"task {task.task_id} {said if status is None else f'is {status}'}"
-            self.left("processing", known.line, text, known.offset, task.issued_at)
-        if self._given_up:
-            text = f"{self._given_up:,} more tasks, no longer tracked, have not ended"
-            self.left("processing", self._last_given_up, text)
+            text = f"task {task.task_id} {said if known.status is None else f'is {known.status}'}"
+            self.left("processing", line, text, offset, task.issued_at)
+        super().end()
 
 
 def _deadline(task: Task) -> datetime | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -35,7 +36,8 @@ _IDS = ("taskId", "correlationId", "parentTaskId")
 class TaskProgress:
     """The progress of one task. task: None if only results were seen; status: None before the first result.
 
-    digests: SHA-256 of all its results, since queues may redeliver them.
+    digests: SHA-256 of all its results, since queues may redeliver them. place: where the task is, as the host says it.
+    acknowledged: by a receipt; refused: by a Nack, and not sent again.
     """
 
     task_id: str
@@ -43,6 +45,9 @@ class TaskProgress:
     task: Task | None = None
     status: Status | None = None
     digests: set[bytes] = field(default_factory=set)
+    place: Any = None
+    acknowledged: bool = False
+    refused: bool = False
 
     @property
     def done(self) -> bool:
@@ -55,8 +60,9 @@ class TaskProgress:
         return len(self.digests)
 
 
-class Lifecycle:
-    """Tracks tasks until a terminal state; ids and correlation must stay the same.
+class Lifecycle(Mapping[str, TaskProgress]):
+    """Tracks tasks until a terminal state; ids and correlation must stay the same. As a mapping it has the progress of
+    each task by its id, in any case, in the order in which they were first seen.
 
     Args:
         strict: raise RuleError if a rule is violated; False returns a warning and keeps the state.
@@ -113,11 +119,13 @@ class Lifecycle:
         return [Issue(reason, where, "warning", text)]
 
     def __getitem__(self, task_id: str) -> TaskProgress:
-        """The progress of a task. Raises KeyError for one that was never seen."""
         return self._tasks[uuid_key(task_id)]
 
-    def __contains__(self, task_id: str) -> bool:
-        return uuid_key(task_id) in self._tasks
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
 
     def ended(self, task_id: str) -> bool:
         """True if a task has ended."""
