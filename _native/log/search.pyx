@@ -30,7 +30,7 @@ from turnwire.json._rows_py import EscapeMap
 from turnwire.json._wrapper_py import Numbers
 from turnwire.log.search.search import Search
 from turnwire.log.search.state import LONGEST_LINE, More, SearchState, Walk, in_order
-from turnwire.log.search.streams import Run, Streams, _placed
+from turnwire.log.search.carriers import Run, Streams, _placed
 from turnwire.log.search.texts import Stretch, Text
 
 include "_native/json/plan.pxi"

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from turnwire.distributed import Manifest, dask_scan, run_block
-from turnwire.distributed.driver import _Run, _todo
-from turnwire.distributed.manifest import NAME
+from turnwire.distributed.driver import NAME, _Run, _todo
 from turnwire.errors import UnknownName
 from turnwire.log import plan
 

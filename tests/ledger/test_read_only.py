@@ -141,5 +141,5 @@ def test_a_file_that_is_written_after_all_is_told(tmp_path: Path, monkeypatch: p
         with Ledger(path) as writer:
             writer.append("x", b"more")
 
-    monkeypatch.setattr("turnwire.ledger.verify.verify_connection", written)
+    monkeypatch.setattr("turnwire.ledger.connection.verify_connection", written)
     assert raised(OSError, verify_file, path).errno == EBUSY

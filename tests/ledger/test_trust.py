@@ -296,9 +296,9 @@ def test_a_backup_that_was_killed_goes_with_the_next_one(path: Path, tmp_path: P
     """Also the files that SQLite made beside it."""
     folder = tmp_path / "copies"
     folder.mkdir()
-    code = "import os, sys; from turnwire.ledger import Ledger, verify\n"
+    code = "import os, sys; from turnwire.ledger import Ledger, store\n"
     code += "def killed(path): (path.parent / 'copy-journal').touch(); os.kill(os.getpid(), 9)\n"
-    code += "verify.verify_file = killed; Ledger(sys.argv[1], read_only=True).backup(sys.argv[2])"
+    code += "store.verify_file = killed; Ledger(sys.argv[1], read_only=True).backup(sys.argv[2])"
     failed = subprocess.run([sys.executable, "-c", code, path, folder / "first.db"])
     assert failed.returncode == -9 and len(os.listdir(folder)) == 1
     code = "import sys; from turnwire.ledger import Ledger; Ledger(sys.argv[1]).backup(sys.argv[2])"

@@ -107,7 +107,7 @@ def is_url(name: str) -> bool:
     """True if a name has the scheme of a URL; "C:/x" and "::" do not."""
     if ":/" not in name and "::" not in name:  # no reader of logs is loaded to see that a file is not there
         return False
-    from turnwire.log.input.urls import URL
+    from turnwire.log.input.sources import URL
 
     return URL.match(name) is not None
 
@@ -129,7 +129,7 @@ def looks_binary(name: str | None) -> bool:
 
     One NUL in a log of text is a fault of some record; a compressed log is looked at by who reads it.
     """
-    from turnwire.log.input.signatures import format_of
+    from turnwire.log.input.compression import format_of
 
     if name is None or name == STANDARD_INPUT or not os.path.isfile(name):
         return False
@@ -285,7 +285,7 @@ def _met(data: bytes, wire: str | None) -> tuple[dict[str, int], bool]:
 def content(name: str) -> bytes:
     """All bytes of a file that is not a log, or of standard input. Raises OSError, and CommandRefused if there are more
     than ``SETTINGS``: a device may have no end."""
-    from turnwire.log.input.signatures import HEAD, refuse_binary
+    from turnwire.log.input.compression import HEAD, refuse_binary
 
     try:
         with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else open(name, "rb") as file:

@@ -1,2 +1,1 @@
-from turnwire.distributed.driver import dask_scan as dask_scan
-from turnwire.distributed.manifest import Manifest as Manifest, run_block as run_block
+from turnwire.distributed.driver import Manifest as Manifest, dask_scan as dask_scan, run_block as run_block

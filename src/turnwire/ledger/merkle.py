@@ -29,15 +29,12 @@ def fold(hashes: Sequence[bytes]) -> bytes:
 def root(size: int, node: Node, start: int = 0) -> bytes:
     """The root over the leaves from ``start`` up to ``size`` (section 2.1.1). ``start`` is a multiple of the power of
     two that covers them."""
-    roots = []
-    while start < size:
-        level = (size - start).bit_length() - 1
-        roots.append(node(level, start >> level))
-        start += 1 << level
-    top = roots.pop() if roots else EMPTY_ROOT
-    for left in reversed(roots):
-        top = node_hash(left, top)
-    return top
+    if start == size:
+        return EMPTY_ROOT
+    level = (size - start).bit_length() - 1
+    middle = start + (1 << level)
+    first = node(level, start >> level)
+    return first if middle == size else node_hash(first, root(size, node, middle))
 
 
 def inclusion(index: int, size: int, node: Node) -> list[bytes]:

@@ -20,13 +20,18 @@ from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
 from turnwire.ledger.connection import (
     Check,
+    Trusted,
+    Verdict,
     connect,
     damage,
     in_memory,
     input_output,
     open_ledger,
+    require,
     require_schema,
     transaction,
+    verify_connection,
+    verify_file,
 )
 from turnwire.ledger.rows import (
     SELECT,
@@ -47,7 +52,6 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from turnwire.ledger.verify import Verdict
 
 _FIND = f"{SELECT} WHERE kind = ? AND key = ? AND key <> '' AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 _FARTHEST = 2**63 - 1  # of the numbers that SQLite takes
@@ -301,8 +305,6 @@ class Ledger:
 
         ``trusted``, ``witnesses``, ``threshold``: see :func:`turnwire.ledger.verify_file`.
         """
-        from turnwire.ledger.verify import Trusted, verify_connection, verify_file
-
         if self.in_memory:
             with self._reading:
                 asked = Trusted(trusted, witnesses, threshold)
@@ -414,8 +416,6 @@ class Writer:
 
 def _copied(source: sqlite3.Connection, place: Path) -> Verdict:
     """Has SQLite copy the ledger, and proves the copy before it has its name."""
-    from turnwire.ledger.verify import require, verify_file
-
     with scratch(place.parent) as folder:
         beside = folder / "copy"
         descriptor = create(str(beside), 0o600)

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
 from turnwire.log.input.bookmarks import HEAD, digest
+from turnwire.log.input.compression import format_of, is_archive, refuse_binary
 from turnwire.log.input.rotated_names import TICK
-from turnwire.log.input.signatures import format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan, steps
 

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS
 from turnwire.errors import Reason
-from turnwire.log.input.compression import Decompressed
+from turnwire.log.input.compression import LONGEST_MAGIC, Decompressed, format_of
 from turnwire.log.input.rotated_names import TICK
-from turnwire.log.input.signatures import LONGEST_MAGIC, format_of
 from turnwire.log.search.state import SearchState
 
 HEAD = TAIL = 1024

@@ -1,4 +1,5 @@
-"""Decompresses gzip, bzip2, xz and zstd in bounded memory; locates damage.
+"""Inputs that are stored in another form: the signatures of these and of binary files that are no logs; gzip, bzip2, xz
+and zstd decompressed in bounded memory, with the place of damage; the members of zip archives.
 
 A damaged stream gives what can be decompressed of it and then a :class:`StreamDamage`; it never raises. Several
 members, frames or streams that follow each other are one, NUL bytes after the last are padding.
@@ -6,14 +7,110 @@ members, frames or streams that follow each other are one, NUL bytes after the l
 
 from __future__ import annotations
 
+import errno
+import io
+import os
+import zipfile
 import zlib
 from collections.abc import Callable, Generator
+from contextlib import ExitStack
+from copy import copy
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from turnwire.contract import Limits
 from turnwire.errors import MissingDependency, Reason, needs
-from turnwire.log.input.signatures import LONGEST_MAGIC, ZSTD, format_of, may_become
+
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python built without lzma
+    LZMAError = zlib.error  # type: ignore[assignment, misc]
+
+_GZIP = b"\x1f\x8b\x08"
+ZSTD = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE = tuple(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
+"""The first bytes of a frame of zstd that holds no data (RFC 8878, 3.1.2)."""
+# A digit for the size of blocks, then the mark of the first block, or that of the end where there is none.
+_BZIP2 = tuple(b"BZh%d%b" % (size, mark) for size in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90"))
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_SIGNS = {
+    _GZIP: "gzip",
+    **dict.fromkeys(_BZIP2, "bzip2"),
+    b"\xfd7zXZ\0": "xz",
+    **dict.fromkeys((ZSTD, *_SKIPPABLE), "zstd"),
+}
+LONGEST_MAGIC = 10
+"""Bytes that tell a compressed stream."""
+_BINARY = {
+    b"SQLite format 3\0": "a SQLite database",
+    b"PAR1\x15": "a Parquet file",
+    b"ARROW1\0\0": "an Arrow file",
+    b"\xff\xff\xff\xff": "an Arrow stream",
+    b"Obj\x01": "an Avro file",
+    b"\x89HDF\r\n\x1a\n": "an HDF5 file",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x80\x04\x95": "a pickle",
+    b"\x80\x05\x95": "a pickle",
+    b"\x89PNG\r\n\x1a\n": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"%PDF-": "a PDF document",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Office document",
+    b"\x7fELF": "a program (ELF)",
+    b"MZ\x90\0": "a program (PE)",
+    b"\xcf\xfa\xed\xfe": "a program (Mach-O)",
+    b"\0asm\x01\0\0\0": "a program (WebAssembly)",
+    b"LPKSHHRH": "a journal of systemd (journalctl -o json writes it as text)",
+    b"7z\xbc\xaf\x27\x1c": "a 7-Zip archive (unpack it first)",
+    b"Rar!\x1a\x07": "a RAR archive (unpack it first)",
+    b"\x04\x22\x4d\x18": "compressed with lz4 (unpack it first)",
+}
+"""The first bytes of binary files that are no logs. None of them begins a text."""
+HEAD = 16
+"""Bytes that tell each of these formats."""
+_MAGICS = (*_SIGNS, *_ZIP, *_BINARY)
+FIRST_BYTES = frozenset(magic[:1] for magic in _MAGICS)
+"""Anything that begins with none of these bytes is text."""
+UNDECIDED = frozenset(magic[:size] for magic in _MAGICS for size in range(len(magic)))
+"""The heads of which more bytes could make one of the formats."""
+
+
+class NotALog(OSError):
+    """An input that is refused: a binary file, or an archive that cannot be read."""
+
+    def __init__(self, what: str, name: str | None = None) -> None:
+        super().__init__(errno.EINVAL, what, name)
+
+
+Refuse = Callable[[OSError], None]
+"""Takes a refusal: raises it, or keeps it where the rest is read."""
+
+
+def format_of(head: bytes) -> str | None:
+    """ "gzip", "bzip2", "xz", "zstd" or None, from the first bytes of an input."""
+    return next((kind for magic, kind in _SIGNS.items() if head.startswith(magic)), None)
+
+
+def may_become(head: bytes, kind: str | None = None) -> bool:
+    """True if more bytes could make a compressed stream (of a kind) of this head."""
+    magics = (magic for magic, name in _SIGNS.items() if name == kind or kind is None)
+    return any(len(head) < len(magic) and magic.startswith(head) for magic in magics)
+
+
+def is_archive(head: bytes) -> bool:
+    """True if an input that begins so is a zip archive."""
+    return head.startswith(_ZIP)
+
+
+def refuse_binary(head: bytes, name: str | None = None, plain: bool = False) -> None:
+    """Raises NotALog if an input that begins so is a binary file, or an archive where ``plain``."""
+    if plain and is_archive(head):
+        raise NotALog("is an archive (unpack it first)", name)
+    for magic, what in _BINARY.items():
+        if head.startswith(magic):
+            raise NotALog(f"is {what}, not a log", name)
+
+
+# --- compressed streams -----------------------------------------------------------------------------------------------
 
 _CHUNK = 32 << 10
 _OUT = 1 << 20
@@ -298,3 +395,131 @@ _READERS: dict[str, Callable[[_Feed, Limits], _Chunks]] = {
     "gzip": lambda feed, _: _parts(feed, "gzip", "member", _member),
     **{"bzip2": _bzip2, "xz": _xz, "zstd": _zstd},
 }
+
+
+# --- zip archives -----------------------------------------------------------------------------------------------------
+
+_DOCUMENT = "[Content_Types].xml"
+"""The member that makes an archive an Office document."""
+
+
+def is_archived(path: str) -> bool:
+    """True if a path leads to a regular file that is an archive. Raises FileNotFoundError."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb", buffering=0) as file:
+        return is_archive(file.read(HEAD))
+
+
+class Member(io.RawIOBase):
+    """The decompressed bytes of one file in an archive. fault: why they end before their time; stored: how many bytes
+    of the archive they are."""
+
+    kind = "zip"
+
+    def __init__(self, archive: _Archive, info: zipfile.ZipInfo) -> None:
+        self.fault: StreamDamage | None = None
+        self.stored, self.size = info.compress_size, info.file_size
+        self._archive = archive
+        self._place, self._checksum = info.header_offset, info.CRC
+        unchecked = copy(info)
+        unchecked.CRC = None  # type: ignore[assignment] # zipfile would keep the last bytes back where it is wrong
+        self._file: Any = archive.zip.open(unchecked)
+        self._running = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, view: Any, /) -> int:
+        """The number of bytes read into ``view``; 0 at the end, or where there is a ``fault``."""
+        if self.fault is not None or not len(view):
+            return 0
+        try:
+            data = self._file.read1(min(len(view), _OUT))
+        except EOFError:
+            return self._ended(Reason.CUT_OFF, "the archive ends within this file")
+        except (zipfile.BadZipFile, zlib.error, LZMAError, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # bzip2 has an error without a number
+                raise
+            return self._ended(Reason.BAD_COMPRESSION, str(error))
+        self._running = zlib.crc32(data, self._running)
+        if not data and self._running != self._checksum:
+            return self._ended(Reason.BAD_COMPRESSION, "the checksum is wrong")
+        if (over := self._archive.over(len(data))) > 0:
+            data = data[: max(len(data) - over, 0)]
+            self._ended(Reason.RATIO_TOO_HIGH, f"the archive expands by more than {self._archive.limits.ratio} to 1")
+        memoryview(view)[: len(data)] = data
+        return len(data)
+
+    def _ended(self, reason: Reason, text: str) -> int:
+        self.fault = StreamDamage(reason, self._place, text)
+        return 0
+
+    def close(self) -> None:
+        """Closes it."""
+        self._file.close()
+        super().close()
+
+
+class _Archive:
+    """An open archive, and how many bytes came out of it."""
+
+    def __init__(self, file: Any, limits: Limits) -> None:
+        self.zip = zipfile.ZipFile(file)
+        self.limits = limits
+        self._most: int = max(limits.ratio_from, limits.ratio * file.seek(0, io.SEEK_END))
+        self._out = 0
+
+    def over(self, count: int) -> int:
+        """Counts bytes that come out: how many more than may there are by now."""
+        self._out += count
+        return self._out - self._most
+
+
+def members(file: Any, limits: Limits, refuse: Refuse) -> Generator[tuple[str, Member]]:
+    """The files in an archive, with their names, in its order; each is closed when the next one is asked for.
+
+    ``file``: the open archive, which is copied where it cannot seek; ``refuse`` receives the members that cannot be
+    read. Raises NotALog for what is no archive.
+    """
+    with ExitStack() as stack:
+        if not can_seek(file):
+            from tempfile import TemporaryFile  # which few scans need, and which imports much
+
+            file = _copied(file, stack.enter_context(TemporaryFile()))
+        try:
+            archive = _Archive(file, limits)
+        except (zipfile.BadZipFile, NotImplementedError) as error:
+            raise NotALog(f"cannot be read as a zip archive: {error}") from None
+        stack.callback(archive.zip.close)
+        found = [info for info in archive.zip.infolist() if not info.is_dir()]
+        if any(info.filename == _DOCUMENT for info in found):
+            raise NotALog("is an Office document, not a log")
+        for info in found:
+            if info.flag_bits & 1:
+                refuse(NotALog(f"{info.filename} in it is encrypted (unpack it first)"))
+                continue
+            try:
+                member = Member(archive, info)
+            except (zipfile.BadZipFile, NotImplementedError) as error:
+                refuse(NotALog(f"{info.filename} in it cannot be read: {error}"))
+                continue
+            with member:
+                yield info.filename, member
+                if member.fault is not None and member.fault.reason is Reason.RATIO_TOO_HIGH:
+                    return
+
+
+def can_seek(file: Any) -> bool:
+    """True if an open file can be read from any place."""
+    return hasattr(file, "seekable") and bool(file.seekable())
+
+
+def _copied(source: Any, into: Any) -> Any:
+    """A file that can seek, with all that is in ``source`` (``into`` of it fills a view)."""
+    piece = memoryview(bytearray(_OUT))
+    while (count := source.into(piece)) != 0:
+        into.write(piece[: count or 0])
+    into.seek(0)
+    return into

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from turnwire.log.input import rotation
-from turnwire.log.input.archives import is_archived
+from turnwire.log.input.compression import is_archived
 from turnwire.log.input.reading import Blocks, stream_blocks
 from turnwire.log.input.rotated_names import TICK, is_rotated
 from turnwire.log.input.rotation import file_blocks

@@ -17,10 +17,20 @@ import numpy as np
 
 from turnwire.contract import Limits
 from turnwire.errors import Reason
-from turnwire.log.input.archives import Member, can_seek, members
 from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap, Identity, between, digest, identity, is_touched
-from turnwire.log.input.compression import Decompressed, StreamDamage
-from turnwire.log.input.signatures import FIRST_BYTES, HEAD, UNDECIDED, format_of, is_archive, refuse_binary
+from turnwire.log.input.compression import (
+    FIRST_BYTES,
+    HEAD,
+    UNDECIDED,
+    Decompressed,
+    Member,
+    StreamDamage,
+    can_seek,
+    format_of,
+    is_archive,
+    members,
+    refuse_binary,
+)
 from turnwire.log.input.sources import ReadOptions, Source
 
 if TYPE_CHECKING:

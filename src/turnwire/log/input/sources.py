@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
+import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnwire.errors import MissingDependency, UnknownName, needs
 from turnwire.log.input.rotated_names import oldest_first
-from turnwire.log.input.urls import URL, Stored, place_in_storage, stored, stored_in
 
 if TYPE_CHECKING:
     from turnwire.contract import Limits
     from turnwire.errors import WireError
     from turnwire.log.input.bookmarks import Gap
+    from turnwire.log.input.compression import Refuse
     from turnwire.log.input.memory import Pool
     from turnwire.log.input.reading import Stop
-    from turnwire.log.input.signatures import Refuse
 
 
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z]+::")
+"""The beginning of the name of a file in a storage, not on this machine."""
 SOURCE_CODE = (
     *(".py", ".pyc", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".c", ".h", ".cc", ".cpp", ".hpp"),
     *(".java", ".kt", ".scala", ".go", ".rs", ".rb", ".php", ".pl", ".lua", ".m", ".swift", ".sh", ".bash", ".ps1"),
@@ -174,7 +179,7 @@ class Starts:
             self.begun = True
 
 
-def _named(source: Any, met: set[str] | None) -> Iterator[Source]:
+def _named(source: Any, met: set[str | None] | None) -> Iterator[Source]:
     """The same; ``met``: in a list, the files and URLs that came before, which grows."""
     if isinstance(source, Source):
         yield source
@@ -185,9 +190,9 @@ def _named(source: Any, met: set[str] | None) -> Iterator[Source]:
         for part in source:
             yield from _named(part, met)
     elif (path := _path(source)) is not None:
-        yield from _found(stored(path), met) if URL.match(path) else _paths(path, met)
+        yield from _in_storage(_storage(path), path, met) if URL.match(path) else _paths(path, met)
     elif (place := place_in_storage(source)) is not None:
-        yield from _found(stored_in(*place), met)
+        yield from _in_storage(place, place[0].unstrip_protocol(place[1]), met)
     elif hasattr(source, "read"):
         name = getattr(source, "name", None)
         yield Source(name if isinstance(name, str) else None, open=lambda: nullcontext(source))
@@ -202,7 +207,7 @@ def _named(source: Any, met: set[str] | None) -> Iterator[Source]:
         yield Source(None, data=view)
 
 
-def _paths(path: str, met: set[str] | None) -> Iterator[Source]:
+def _paths(path: str, met: set[str | None] | None) -> Iterator[Source]:
     if not path:
         raise ValueError("a source has an empty name; write '.' for this directory")
     if "\0" in path:
@@ -219,17 +224,16 @@ def _paths(path: str, met: set[str] | None) -> Iterator[Source]:
             raise FileNotFoundError(2, "no file matches", path)
     else:
         names, listed = {path if met is None else os.path.realpath(path): path}, False
-    for name in _unmet(names, met):
-        yield file_source(names[name], listed)
+    yield from _unmet({key: file_source(name, listed) for key, name in names.items()}, met)
 
 
-def _unmet(names: Iterable[str], met: set[str] | None) -> Iterator[str]:
-    """Those of the names of files or URLs that were not met before."""
-    for name in names:
-        if met is None or name not in met:
-            yield name
+def _unmet(found: Mapping[str | None, Source], met: set[str | None] | None) -> Iterator[Source]:
+    """Those of which the key, a file or a URL, was not met before."""
+    for key, one in found.items():
+        if met is None or key not in met:
+            yield one
         if met is not None:
-            met.add(name)
+            met.add(key)
 
 
 def files_in(directory: str) -> Iterator[str]:
@@ -279,13 +283,6 @@ def _opened(path: str, flags: int) -> int:
         return os.open(path, flags)
 
 
-def _found(files: Iterable[Stored], met: set[str] | None) -> Iterator[Source]:
-    """Files of any storage that fsspec knows."""
-    by_url = {found.url: found for found in files}
-    for url in _unmet(by_url, met):
-        yield Source(url, open=by_url[url].open, size=by_url[url].size)
-
-
 def _once(names: Iterable[str]) -> dict[str, str]:
     """The names in order, by the file that each leads to; of several that lead to one, by links or loops of links, the
     most direct one."""
@@ -315,3 +312,108 @@ class ReadOptions(NamedTuple):
     tell: Callable[[Gap], None]
     refuse: Refuse
     follows: bool = False
+
+
+# --- files in any storage that fsspec knows: every error of one names the URL -----------------------------------------
+
+
+def place_in_storage(source: Any) -> tuple[Any, str] | None:
+    """The storage of fsspec and the path there that a UPath or an OpenFile names; None for anything else, an open file
+    too. What is on this machine is a path alone: its storage is None."""
+    storage: Any = getattr(source, "fs", None)
+    path = getattr(source, "path", None)
+    if not isinstance(path, str) or not hasattr(storage, "unstrip_protocol") or hasattr(source, "read"):
+        return None
+    protocol = storage.protocol
+    return None if "file" in protocol else storage, path
+
+
+def _in_storage(place: tuple[Any, str], url: str, met: set[str | None] | None) -> Iterator[Source]:
+    """The files that a path in a storage names: one, those of a glob, or those below a folder. Raises OSError (with
+    the URL as its ``filename``) for what cannot be listed."""
+    storage, path = place
+    with _naming(url):
+        if has_magic(path) and not storage.exists(path):
+            names = sorted(name for name in storage.glob(path) if storage.isfile(name))
+            if not names:
+                raise FileNotFoundError(errno.ENOENT, "no file matches", url)
+        elif not _is_page(path) and storage.isdir(path):
+            names = sorted(storage.find(path))
+        else:
+            names = [path]
+        urls = {storage.unstrip_protocol(name): name for name in names}
+        sizes = [storage.size(name) if len(urls) > 1 or storage.exists(name) else None for name in urls.values()]
+    found = zip(urls.items(), sizes, strict=True)
+    yield from _unmet(
+        {full: Source(full, open=partial(_File, storage, name, full), size=size) for (full, name), size in found}, met
+    )
+
+
+def _is_page(path: str) -> bool:
+    # To see whether it is a folder, fsspec would download all of it, and take a log with links in it for one.
+    return path.startswith(("http://", "https://")) and not path.endswith("/")
+
+
+class _File(io.RawIOBase):
+    """An open file of a storage, whose errors name it."""
+
+    def __init__(self, storage: Any, name: str, url: str) -> None:
+        self._url = url
+        with _naming(url):
+            self._file = storage.open(name, "rb")
+        self._into = getattr(self._file, "readinto", None)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, view: Any, /) -> Any:
+        """The number of bytes read into ``view``; 0 at the end."""
+        with _naming(self._url):
+            if self._into is not None:
+                return self._into(view)
+            part = self._file.read(len(view))
+            view[: len(part)] = part
+            return len(part)
+
+    def close(self) -> None:
+        """Closes it."""
+        if not self.closed:
+            super().close()
+            with _naming(self._url):
+                self._file.close()
+
+
+@contextmanager
+def _naming(url: str) -> Iterator[None]:
+    """Raises what a storage raises as an OSError that names the URL: storages have errors of many kinds."""
+    try:
+        yield
+    except (FileNotFoundError, PermissionError) as error:
+        number = error.errno or (errno.ENOENT if isinstance(error, FileNotFoundError) else errno.EACCES)
+        raise type(error)(number, error.strerror or os.strerror(number), url) from None
+    except (MissingDependency, MemoryError):
+        raise
+    except Exception as error:
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        code = error.errno if isinstance(error, OSError) else None
+        raise OSError(code or errno.EIO, text or type(error).__name__, url) from error
+
+
+def _storage(url: str) -> tuple[Any, str]:
+    """The storage of a URL, and the path there. Raises MissingDependency without fsspec or what it needs for this
+    storage, UnknownName for a storage that it does not know."""
+    with needs("fsspec", "URLs need the package fsspec"):
+        import fsspec
+    try:
+        storage, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise MissingDependency(f"{url} needs another package besides fsspec: {error}") from None
+    except ValueError as error:
+        known = fsspec.available_protocols()
+        if (protocol := re.split("://|::", url)[0]) in known:
+            raise OSError(errno.EINVAL, str(error), url) from None
+        raise UnknownName("storage", protocol, known, f"fsspec does not support the storage {protocol!r}") from None
+    except Exception as error:
+        raise OSError(errno.EIO, str(error) or type(error).__name__, url) from error
+    return storage, path

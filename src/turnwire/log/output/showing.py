@@ -6,7 +6,7 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from turnwire.log.input.urls import place_in_storage
+from turnwire.log.input.sources import place_in_storage
 from turnwire.phrases import counted
 from turnwire.showing import fields, table
 

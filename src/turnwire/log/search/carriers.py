@@ -1,24 +1,40 @@
-"""Carriers join text that comes in pieces, line by line or object by object.
+"""Carriers: text that comes in pieces, joined to one text for each key, with a map of its places.
 
-Each yields, for each of its keys, one text with a map of its places. A prefix is alike on its lines but for digits and
-ANSI sequences; CRI's lines are told apart by their stream, Docker's and journald's objects by stream and container.
-Lines of others may stand in between.
+A prefix is alike on its lines but for digits and ANSI sequences: CSP/1, and objects over several lines, go on behind
+it. CRI's lines are told apart by their stream, Docker's and journald's objects by stream and container. Lines of others
+may stand in between.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.csp._lines_py import LETTERS, LOOK_ALIKE_LINE, is_header_like
+from turnwire.csp._lines_py import LETTERS, LOOK_ALIKE_LINE, NeedMore, is_header_like
+from turnwire.csp._scanner_py import TEMPLATE_HEAD
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
 from turnwire.json.times import head_time, read_time
-from turnwire.log.search.state import Taken
+from turnwire.log.search.state import Match, More, SearchState, Taken, Walk
 from turnwire.log.search.texts import BOM, Joiner, Text, lines_of
 
+if TYPE_CHECKING:
+    from turnwire.log.search.search import Search
+
+AT_LINE = (
+    rb"(?P<cri>(?:\xef\xbb\xbf)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
+    rb" std(?:out|err) [PF](?=[: \r\n]|\Z))"
+)
+IN_LINE = rb"(?P<magic>CSP/1(?=(?:[*_`:]{2,4}|[*_`])?\r?$|;| MODE;))"
+_EXACT = re.compile(rb"CSP/1(?:\r?$|;| MODE;)", re.MULTILINE)
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_FIRST_GATHERED = 1 << 8
+"""Bytes of the lines behind a prefix that are joined first."""
 MOST_PREFIX = 1024
 MOST_FOREIGN_LINES, MOST_FOREIGN = 64, 1 << 14
 """Lines, and bytes, of others that may stand between two pieces of one text."""
@@ -41,6 +57,9 @@ _EMPTY = re.compile(rb"\[[ \t]*(?=\])")
 _COLON = re.compile(rb"[ \t]*:[ \t]*")
 OPEN: Any = object()
 """More must be there to say which form the lines have."""
+
+
+# --- prefixes --------------------------------------------------------------------------------------------------------
 
 
 def is_prefix(prefix: bytes) -> bool:
@@ -352,3 +371,253 @@ def _object(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
+
+
+class Prefixed:
+    """Finds what begins after the prefix of its line and continues in lines that begin alike."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+
+    def at_magic(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """``CSP/1`` at the end of a line, or the head of a template; or in emphasis, with only signs before it."""
+        data = walk.text.data
+        spoken = not _EXACT.match(data, at) and LETTERS.search(data, walk.text.line_start(at), at)
+        return match.end() if spoken else self.at(walk, at) or match.end()
+
+    def at(self, walk: Walk, at: int) -> int:
+        """Matches what begins at a place, if anything; returns the place to go on at, else 0."""
+        line = walk.text.line_start(at)
+        prefix = walk.text.data[line:at]
+        if (walk.state.mid and not line) or not is_prefix(prefix):
+            return 0
+        prefix = prefix.removeprefix(BOM)
+        if walk.text.data.startswith(b"CSP/1", at):
+            return self._csp(walk, line, at, prefix)
+        return self._object(walk, line, at, prefix) if prefix.strip() else 0
+
+    def _csp(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
+        text = walk.text
+        form = form_of(text, prefix, text.behind_line(at), walk.state.taken)
+        if form is OPEN:
+            raise More(line)
+        template = TEMPLATE_HEAD.match(text.data, at) is not None
+        if template and is_sentence(prefix):
+            return 0
+        if form is None:
+            if not template:
+                return 0
+            form = EveryLinePrefix(prefix)
+        if form.bare:
+            return self._search.csp_lines.match(walk, at, form)
+        matched = self._search.csp_lines.matched
+        inner, lines, one = self._gathered(
+            walk, line, at, form, _FIRST_GATHERED, lambda inner: matched(inner, 0, len(inner.data), form)
+        )
+        if one is None:
+            return 0
+        if one.stop:
+            found = Match(at, at, inner, 0, one.stop, self._search.finder.csp, one.reason, one.fault, one.value)
+            self._take(walk, at, line, inner, lines, one.stop, [found])
+        return text.behind_line(at)
+
+    @staticmethod
+    def _gathered(
+        walk: Walk, line: int, at: int, form: Any, size: int, read: Callable[[Text], Any]
+    ) -> tuple[Text, Lines, Any]:
+        """The text of as many lines as ``read`` needs, and what that says; ``size``: bytes of text that are joined
+        first."""
+        while True:
+            inner, lines, whole = gathered(walk.text, line, at, form, size, walk.state.taken)
+            try:
+                return inner, lines, read(inner)
+            except (NeedMore, More):
+                if whole or len(inner.data) < size:
+                    raise More(line) from None
+            size *= 4
+
+    def _object(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
+        form = EveryLinePrefix(prefix, exact=True)
+        size = walk.text.behind_line(at) - at + 1  # the next line alone: mostly it is no part of an object
+        inner, lines, whole = gathered(walk.text, line, at, form, size, walk.state.taken)
+        if len(lines) < 2 and not whole:
+            raise More(line)
+        if len(lines) < 2 or not self._goes_on(inner):
+            return 0
+        size = size if whole else max(4 * size, _FIRST_GATHERED)
+        inner, lines, (behind, found) = self._gathered(
+            walk, line, at, form, size, lambda inner: self._read(walk, Walk(inner, len(inner.data), [], SearchState()))
+        )
+        if not behind:
+            return 0
+        self._take(walk, at, line, inner, lines, behind, found)
+        return min(walk.text.behind_line(at), inner.outside_end(0, behind))
+
+    def _read(self, walk: Walk, within: Walk) -> tuple[int, list[Match]]:
+        """Reads the object with which joined lines begin: where it ends, 0 for none, and what it holds. Raises More
+        if it may go on in further lines."""
+        inner, objects = within.text, self._search.objects
+        tried = objects.tried(inner, 0, within.end, within.state)
+        if tried.what is not None:
+            objects.add(within, 0, tried)
+            return tried.behind, within.found
+        if tried.cut and not inner.final:
+            raise More(0)
+        walk.state.hopeless |= {inner.outside(place) for place in within.state.hopeless}
+        if tried.fault <= inner.line_end(0):
+            return 0, []
+        end = len(inner.data.rstrip()) if tried.cut else inner.line_end(tried.fault)
+        behind = objects.damaged(within, 0, end, False)
+        return behind if within.found else 0, within.found
+
+    @staticmethod
+    def _goes_on(inner: Text) -> bool:
+        """True if the second line of a text may go on with the object that the first one begins."""
+        second = _SPACE.match(inner.data, inner.behind_line(0))
+        assert second is not None, "it may be empty"
+        last = inner.data[: inner.line_end(0)].rstrip()[-1:]
+        follows = inner.data[second.end() : second.end() + 1]
+        return not follows or follows in (b'"}' if last == b"{" else b'"{}[],:-0123456789tfn')
+
+    @staticmethod
+    def _take(walk: Walk, at: int, line: int, inner: Text, lines: Lines, stop: int, found: list[Match]) -> None:
+        """Takes the lines in which ``inner.data[:stop]`` stands, and adds what was found there."""
+        mine = [span for span, first in lines if first < stop]
+        mine[-1] = mine[-1][0], max(inner.outside_end(0, stop), at)  # something else may stand behind it on its line
+        walk.state.taken.add([span for span in mine if span[0] > line])
+        walk.state.reaches.append((at, mine[-1][1]))
+        walk.found.extend(one._replace(here=at, behind=mine[-1][1]) for one in found)
+
+
+class Run(NamedTuple):
+    """A run of a carrier's lines: where it begins, -1 for one that goes on; by the keys of its texts the states before
+    and behind each, and the text."""
+
+    carrier: str
+    first: int
+    texts: dict[tuple[str, ...], tuple[SearchState, SearchState, Any]]
+
+    def state_before(self, state: SearchState, key: tuple[str, ...]) -> SearchState:
+        """The state in which the text of a key begins."""
+        before = state.streams.get((self.carrier, *key)) if self.first < 0 else None
+        return SearchState() if before is None else before
+
+
+class Streams:
+    """Searches the texts of a run of such lines, one for each key."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+
+    def at_cri(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """A line of CRI."""
+        return self.at(walk, at, "cri") or match.end()
+
+    def go_on(self, walk: Walk) -> None:
+        """The runs that were open at the cut go on."""
+        start = walk.text.behind_line(0) if walk.state.mid else 0
+        for carrier, (lines, size) in walk.state.foreign.items():
+            self.at(walk, start, carrier, (lines + (start > 0), size + start))
+
+    def at(self, walk: Walk, at: int, carrier: str, foreign: tuple[int, int] | None = None) -> int:
+        """The run of a carrier's lines from ``at`` on: after its first line, 0 if there is none. foreign: of one
+        that continues, the lines and bytes of others since its last line."""
+        text, state = walk.text, walk.state
+        joiners, spans, ended = run_of(text, at, carrier, state.taken, foreign)
+        if not spans and foreign is None:
+            return 0
+        run = Run(carrier, at if foreign is None else -1, {})
+        open_at: list[int] = []
+        for key, joiner in joiners.items():
+            one = joiner.text(ended, in_string=carrier != "cri")
+            before = run.state_before(state, key)
+            after = before.copy()
+            found, place = self._search.run(one, after)
+            if place < len(one.data):
+                open_at.append(one.outside(place))
+            walk.found.extend(_placed(record, one) for record in found)
+            state.reaches += [(one.outside(here), one.outside_end(here, behind)) for here, behind in after.reaches]
+            run.texts[carrier, *key] = before, after, one
+        state.runs_of_lines.append(run)
+        state.taken.add(spans)
+        if open_at:  # in front of it, what stands between the lines is still to be searched
+            state.stop_at(text.line_start(min(open_at)))
+        return spans[0][1] if spans else 0
+
+    def open_over(self, state: SearchState, position: int) -> list[int]:
+        """Places where lines begin that are in parts before and after a position, also in texts of texts."""
+        found: list[int] = []
+        for run in state.runs_of_lines:
+            for _, after, one in run.texts.values():
+                if (place := self.open_line(one, position)) >= 0:
+                    found.append(place)
+                if after.runs_of_lines:
+                    text = self.text_of(one)
+                    behind = text.stretches[bisect_left(text.stretches, position, key=attrgetter("outer")) :]
+                    cut = behind[0].start if behind else len(text.data)
+                    found += map(text.outside, self.open_over(after, cut))
+        return found
+
+    @staticmethod
+    def text_of(one: Any) -> Text:
+        """A text of a run, as the search keeps it."""
+        assert isinstance(one, Text), "the native search keeps others"
+        return one
+
+    def open_line(self, one: Text, position: int) -> int:
+        """The place where the line of a text begins that is in parts before and after a position, or -1."""
+        count, left, _ = self.pieces_before(one, position)
+        if not count or not left:
+            return -1
+        behind = one.stretches[count].start
+        if not behind or one.data[behind - 1] == 10:
+            return -1
+        first = one.line_start(behind - 1)
+        if behind - first > self._search.longest_line:
+            return -1
+        number = bisect_left(one.stretches, first, key=attrgetter("start"))  # a piece may say nothing
+        return one.stretches[number].outer if one.stretches[number].start == first else one.outside(first)
+
+    @staticmethod
+    def pieces_before(one: Text, position: int) -> tuple[int, int, int]:
+        """The numbers of pieces of a text before and after a position, and the place of the last one before it."""
+        count = bisect_left(one.stretches, position, key=attrgetter("outer"))
+        return count, len(one.stretches) - count, one.stretches[count - 1].outer if count else 0
+
+    def commit_state(self, text: Text, state: SearchState, position: int) -> None:
+        """Makes the runs that are open, and the states of their texts, what they are where the next block begins."""
+        for run in state.runs_of_lines:
+            if run.first >= position:
+                continue
+            state.pieces = True
+            streams = {key: one for key, one in state.streams.items() if run.first < 0 or key[0] != run.carrier}
+            lines, size = state.foreign.get(run.carrier, (0, 0)) if run.first < 0 else (0, 0)
+            since = 0
+            for key, (before, after, one) in run.texts.items():
+                count, left, place = self.pieces_before(one, position)
+                if count:
+                    since = max(since, text.behind_line(place))
+                    streams[key] = self.state_behind(one, count, before) if left else after
+            lines, size = (0, 0) if since else (lines, size)
+            lines, size = lines + text.data.count(b"\n", since, position), size + position - since
+            state.foreign.pop(run.carrier, None)
+            if lines <= MOST_FOREIGN_LINES and size <= MOST_FOREIGN:
+                state.foreign[run.carrier] = lines, size
+            else:
+                streams = {key: one for key, one in streams.items() if key[0] != run.carrier}
+            state.streams = {key: one for key, one in streams.items() if not one.is_plain()}
+        state.begun_with = next((run.carrier for run in state.runs_of_lines if not run.first), None)
+
+    def state_behind(self, one: Text, count: int, before: SearchState) -> SearchState:
+        """The state after the first pieces of a text, of which there are more."""
+        stretches, size = one.stretches[:count], one.stretches[count].start
+        after = before.copy()
+        self._search.run(Text(one.data[:size], one.outer, stretches, final=False, in_string=one.in_string), after)
+        after.forget()
+        return after
+
+
+def _placed(found: Match, inner: Text) -> Match:
+    """A record or reject of a text, by its place in the text around that."""
+    first, last = inner.outside(found.here), inner.outside_end(found.here, found.behind)
+    return found._replace(here=first, behind=max(last, first))

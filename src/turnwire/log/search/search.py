@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from turnwire.contract import LIMITS
-from turnwire.log.search import csp, documents, objects, prefixed, streams
+from turnwire.log.search import carriers, csp, objects
 from turnwire.log.search.state import LONGEST_LINE, Match, More, SearchState, Walk, in_order
 from turnwire.log.search.texts import Text
-from turnwire.log.search.tokens import IN_LINE as SLIP, NslipTokens
+from turnwire.log.search.tokens import FENCES, SLIP, Documents, NslipTokens
 
 if TYPE_CHECKING:
     from turnwire.log.engine.all_wires import Finder
@@ -37,12 +37,12 @@ class Search:
         tokens, lines = finder.tokens, finder.lines
         self.strings = objects.Strings(self, tokens.marks + lines.marks)
         self.csp_lines = csp.CspLines(self)
-        self.prefixed = prefixed.Prefixed(self)
+        self.prefixed = carriers.Prefixed(self)
         keys = [f'"{key}"'.encode() for plan in finder.plans for key in plan.torn]
         torn = _named("torn", sorted(set(keys), key=len, reverse=True))
         self.objects = objects.Objects(self, keys, torn)
-        self.streams = streams.Streams(self)
-        at_document = documents.Documents(self)
+        self.streams = carriers.Streams(self)
+        at_document = Documents(self)
         self.handlers: dict[str, Callable[[Walk, int, re.Match[bytes]], int]] = {
             "head": at_document.at_head,
             "lines": lambda walk, at, match: lines.at_lines(walk, at, limit) or match.end(),
@@ -59,9 +59,9 @@ class Search:
             "torn": self.objects.at_torn,
         }
         heads = _named("head", [wire.documents.opening for wire in finder.documents])
-        at_line = [heads, _named("lines", lines.openings), csp.AT_LINE, documents.AT_LINE, streams.AT_LINE]
+        at_line = [heads, _named("lines", lines.openings), csp.AT_LINE, FENCES, carriers.AT_LINE]
         at_line.append(objects.AT_LINE)
-        in_line = [SLIP, _named("token", tokens.openings), objects.IN_LINE, prefixed.IN_LINE]
+        in_line = [SLIP, _named("token", tokens.openings), objects.IN_LINE, carriers.IN_LINE]
         self.in_line = re.compile(b"|".join(in_line), re.MULTILINE)
         self._within_line = re.compile(b"|".join([*in_line, torn]), re.MULTILINE)
         self._openings = re.compile(b"|".join([rb"^(?:" + b"|".join(at_line) + rb")", *in_line, torn]), re.MULTILINE)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.errors import Reason
 
 if TYPE_CHECKING:
-    from turnwire.log.search.streams import Run
+    from turnwire.log.search.carriers import Run
     from turnwire.log.search.texts import Text
 
 LONGEST_LINE = 1 << 12
