@@ -1,4 +1,4 @@
-/* A quick test whether a text may be a secret, or a name that of one; turnwire/sap/secrets.py decides. Whatever its patterns
+/* A quick test whether a text may be a secret, or a name that of one; turnwire/sap/rules.py decides. Whatever its patterns
  * match contains one of the pieces here. Behind each text must stand a byte that is in none of them: a quote or a zero. */
 #ifndef TURNWIRE_JSON_SECRETS_H
 #define TURNWIRE_JSON_SECRETS_H

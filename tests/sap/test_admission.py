@@ -18,8 +18,7 @@ from tests.sap.test_agent import Gate, do, offering, reason
 from turnwire import sap
 from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS
-from turnwire.sap.handlers import ALLOWANCE, Line
-from turnwire.sap.jobs import Job, key_of
+from turnwire.sap.handlers import ALLOWANCE, Job, Line, key_of
 from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND, Batching, Transcript
 
 pytestmark = pytest.mark.once

@@ -18,7 +18,7 @@ from turnwire.errors import Unreachable
 from turnwire.ledger import Ledger
 from turnwire.sap.access import Principal
 from turnwire.sap.agent import REPLY_SECONDS, seconds_left
-from turnwire.sap.jobs import Job
+from turnwire.sap.handlers import Job
 from turnwire.sap.spec import TERMINAL
 from turnwire.sap.times import write_time
 from turnwire.sap.transcripts import RESULT_KIND

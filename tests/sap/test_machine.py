@@ -28,7 +28,7 @@ from tests.sap.scenario import CHECKS, task
 from turnwire import sap
 from turnwire.errors import Unanswered, Unreachable
 from turnwire.ledger import Ledger
-from turnwire.sap.jobs import key_of
+from turnwire.sap.handlers import key_of
 from turnwire.sap.spec import TERMINAL, Status
 from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND
 

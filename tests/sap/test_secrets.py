@@ -14,7 +14,7 @@ import pytest
 from tests.sap.documents import TASK, changed
 from turnwire import sap
 from turnwire.errors import Reason
-from turnwire.sap.secrets import _VALUE, MOST_TOLD, SHORTEST, is_certain, secrets
+from turnwire.sap.rules import _VALUE, MOST_TOLD, SHORTEST, is_certain, secrets
 
 pytestmark = pytest.mark.usefixtures("twin")
 

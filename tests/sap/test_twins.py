@@ -20,8 +20,7 @@ from turnwire.json import _codec_py as pure
 from turnwire.json.text import reader
 from turnwire.sap import codec
 from turnwire.sap.messages import KEYS, MESSAGES
-from turnwire.sap.rules import judge
-from turnwire.sap.secrets import secrets
+from turnwire.sap.rules import judge, secrets
 from turnwire.sap.spec import WIRE
 
 needs_native = pytest.mark.skipif(PURE_ONLY, reason="there is no twin to compare with")

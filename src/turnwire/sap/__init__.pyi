@@ -28,7 +28,7 @@ from turnwire.sap.cache import (
 )
 from turnwire.sap.checklist import Checklist as Checklist, conformance as conformance
 from turnwire.sap.codec import decode as decode, detect as detect, encode as encode
-from turnwire.sap.handlers import Capability as Capability, Context as Context, Refusal as Refusal
+from turnwire.sap.handlers import Capability as Capability, Context as Context, Refusal as Refusal, Vetting as Vetting
 from turnwire.sap.learning import (
     LearningLoop as LearningLoop,
     Signal as Signal,
@@ -74,4 +74,3 @@ from turnwire.sap.spec import (
 )
 from turnwire.sap.transports import Caller as Caller, bus as bus, http as http, mcp as mcp, nats as nats
 from turnwire.sap.transports.bus import Bus as Bus
-from turnwire.sap.vetting import Vetting as Vetting

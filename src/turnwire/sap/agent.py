@@ -29,11 +29,18 @@ from turnwire.sap.handlers import (
     DeadlineExceeded,
     Handler,
     HandlerDied,
+    Job,
     Line,
     Refusal,
+    Reply,
+    Vetter,
     guarded,
+    key_of,
+    size_of_job,
+    size_of_result,
+    vetted,
+    vetters_of,
 )
-from turnwire.sap.jobs import Job, Reply, key_of, size_of_job, size_of_result
 from turnwire.sap.learning import from_result
 from turnwire.sap.lifecycle import content_of
 from turnwire.sap.messages import Ack, AgentError, CacheEvidence, Message, Nack, Producer, Result, Task
@@ -41,7 +48,6 @@ from turnwire.sap.schema import output_issues, validator
 from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
 from turnwire.sap.times import moment_of
 from turnwire.sap.transcripts import RESULT_KIND, Batching, KnownTask, Transcript
-from turnwire.sap.vetting import Vetter, vetted, vetters_of
 
 if TYPE_CHECKING:
     from typing import Self

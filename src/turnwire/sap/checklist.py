@@ -15,9 +15,8 @@ from turnwire.sap import judgement
 from turnwire.sap.learning import LearningLoop
 from turnwire.sap.lifecycle import Lifecycle, TaskProgress
 from turnwire.sap.messages import Ack, Nack, Result, Task
-from turnwire.sap.rules import check
+from turnwire.sap.rules import check, is_certain
 from turnwire.sap.schema import output_issues
-from turnwire.sap.secrets import is_certain
 from turnwire.sap.spec import TERMINAL, CacheMode, ErrorCode, Status
 from turnwire.sap.times import read_time, same_id
 

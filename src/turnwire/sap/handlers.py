@@ -1,9 +1,11 @@
-"""Capabilities: the line of tasks before each, and calls of its handler, of which nothing reaches the agent around it.
+"""The execution of tasks: their jobs, the line before each capability, calls of its handler, of which nothing reaches
+the agent around it, and vetters, which judge whether an outcome is constitutional (sections 4.2 and 6).
 
 A plain function runs in a thread, a coroutine function in an asyncio task of its own, and either in a process where
 the capability is isolated. Whatever it raises, ``SystemExit`` and a cancellation of its own included, comes back as a
 value. One that exceeds its time is abandoned, but counts among those of its capability until it ends: a
-coroutine may heed its cancellation, a process is killed, a thread cannot be ended.
+coroutine may heed its cancellation, a process is killed, a thread cannot be ended. A vetter's verdict is an
+``Alignment``; if several judge, the gravest counts.
 """
 
 from __future__ import annotations
@@ -15,26 +17,27 @@ import copyreg
 import inspect
 import logging
 import os
+import pickle
 import signal
 import stat
+import sys
 import threading
 import traceback
 import warnings
 from bisect import insort
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from turnwire.sap.builders import Outcome
-from turnwire.sap.messages import AgentError
-from turnwire.sap.spec import ErrorCode, Priority, Status
-
-if TYPE_CHECKING:
-    from turnwire.sap.jobs import Job
-    from turnwire.sap.messages import Task
-    from turnwire.sap.vetting import Vetter
+from turnwire.errors import Unreachable
+from turnwire.sap.access import Principal
+from turnwire.sap.builders import Outcome, alignment_of, thaw
+from turnwire.sap.judgement import judge
+from turnwire.sap.messages import Ack, AgentError, CacheEvidence, JsonObject, Nack, Result, Task, plain
+from turnwire.sap.spec import SUCCESSES, Alignment, ErrorCode, Priority, Status
 
 T = TypeVar("T")
 _log = logging.getLogger("turnwire.sap")
@@ -147,6 +150,152 @@ ALLOWANCE: dict[str, int] = {
 }
 """The number of later tasks that may go before one of this priority, at most: ageing, counted in tasks instead of
 seconds."""
+
+
+# --- the job of a task ---
+
+Reply = Callable[[Result], Awaitable[None]]
+"""Takes each Result of a task, progress included, in order."""
+
+
+class Job:
+    """One task of one principal from its admission to its receivers.
+
+    What decides about it is taken here, once: ``text`` (the Task as it came), its ids, and ``key`` (principal and
+    taskId). ``task`` is never handed out; handlers, vetters and callers get copies.
+
+    Attributes:
+        living: its execution, from its admission to its Result.
+        admission: done when it is judged, with the Nack of what is refused. begun: done when its handler is called.
+        done: done with the frozen terminal Result, cancelled where there will be none. stop: done when the task is to
+            be cancelled.
+        receivers: how many are still to get its Result.
+        cache_key: of the task in the agent's cache, where it was looked for there; cache: the evidence of that.
+        kept: whether whoever sent it will send it again, if it is not finished here. limit: bytes that its Result may
+            have, None for any number. held: bytes of the agent's memory that are counted for it.
+    """
+
+    living: asyncio.Task[None]
+
+    def __init__(
+        self, task: Task, text: str, principal: Principal, *, kept: bool = False, limit: int | None = None
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.text = text
+        self._task: Task | None = task
+        fields = task.fields
+        self.task_id: str = fields["taskId"]
+        self.correlation_id: str = fields["correlationId"]
+        self.capability: str = fields["target"]["capability"]
+        self.traced = bool(fields.get("telemetry", {}).get("trace"))
+        # telemetry.priority, else routingHints.priority, else normal
+        hint = fields["target"].get("routingHints", {}).get("priority")
+        self.priority: str = fields.get("telemetry", {}).get("priority", hint)
+        if not isinstance(self.priority, str) or self.priority not in ALLOWANCE:
+            self.priority = Priority.NORMAL
+        reply_to = fields.get("replyTo", {})
+        self.endpoint: str = reply_to.get("endpoint", "")
+        self.expects_ack = reply_to.get("expectAck") is not False
+        self.principal = principal
+        self.key = key_of(principal, self.task_id)
+        self.kept = kept
+        self.limit = limit
+        self.held = 0
+        self.attempt = 1
+        self.claimed = False
+        self.cache_key: str | None = None
+        self.cache: CacheEvidence | None = None
+        self.admission: asyncio.Future[Nack | None] = loop.create_future()
+        self.done: asyncio.Future[str] = loop.create_future()
+        self.stop: asyncio.Future[None] = loop.create_future()
+        self.begun: asyncio.Future[None] = loop.create_future()
+        self.receivers = 0
+        self._progress: list[str] = []
+        self._reported: asyncio.Future[None] = loop.create_future()
+
+    @property
+    def task(self) -> Task:
+        """The task, to be looked at only; read again where only its text was kept."""
+        if self._task is None:
+            self._task = thaw(self.text)
+        return self._task
+
+    def ack(self) -> Ack:
+        """The Ack of the task."""
+        return Ack(message_id=self.task_id, correlation_id=self.correlation_id)
+
+    def copy(self) -> Task:
+        """A copy of the task, for a caller that may change it."""
+        return Task.from_dict(pickle.loads(pickle.dumps(self.task._fields, pickle.HIGHEST_PROTOCOL)))
+
+    def drop_task(self) -> None:
+        """Keeps the text alone, which is much smaller than the objects that are made of it."""
+        self._task = None
+        if self.done.done():
+            self._progress = []
+
+    def result(self) -> Result | None:
+        """A copy of the terminal Result, None while there is none."""
+        return thaw(self.done.result()) if self.done.done() and not self.done.cancelled() else None
+
+    async def wait(self) -> Result:
+        """A copy of the terminal Result; waits for it. Raises Unreachable when its agent was closed before."""
+        return thaw(await self.text_of_result())  # type: ignore[no-any-return]
+
+    async def text_of_result(self) -> str:
+        """The terminal Result as it was frozen; as :meth:`wait`."""
+        if not self.done.done():
+            await asyncio.wait({self.done})
+        if self.done.cancelled():
+            raise Unreachable(f"the agent was closed before task {self.task_id} was finished; its queue sends it again")
+        return self.done.result()
+
+    def report(self, text: str) -> None:
+        """Adds a Result that is not the last one."""
+        self._progress.append(text)
+        reported, self._reported = self._reported, asyncio.get_running_loop().create_future()
+        reported.set_result(None)
+
+    async def results(self) -> AsyncIterator[str]:
+        """All Results from the first one on, each as soon as it is there; of a job that is done the terminal one alone.
+        Raises as :meth:`wait`."""
+        progress, told = self._progress, 0
+        while True:
+            while told < len(progress):
+                yield progress[told]
+                told += 1
+            if self.done.done():
+                break
+            waiting: set[asyncio.Future[Any]] = {self.done, self._reported}
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        yield await self.text_of_result()
+
+    def cancel(self) -> None:
+        """Asks for an end before the handler's."""
+        if not self.done.done() and not self.stop.done():
+            self.stop.set_result(None)
+
+
+def key_of(principal: Principal, task_id: str) -> str:
+    """The key of a task: its taskId in lower case, and after it the name of the principal, where there is one."""
+    return f"{task_id.lower()} {principal.name}" if principal.name else task_id.lower()
+
+
+SMALL = 2048
+"""Bytes of a Result for which each job has memory from its admission on, so that there is always room for words."""
+
+
+def size_of_job(text: str) -> int:
+    """Bytes that are counted for a job at its admission: its text, the objects around it, and a small Result."""
+    return sys.getsizeof(text) + 2048 + SMALL
+
+
+def size_of_result(text: str) -> int:
+    """Bytes that are counted for the Result of a job, beyond those from its admission."""
+    return max(0, sys.getsizeof(text) - SMALL)
+
+
+# --- the line before a capability ---
 
 
 class Line:
@@ -392,3 +541,86 @@ def _close_sockets() -> None:
         with contextlib.suppress(OSError):  # the descriptor of the listing itself is gone
             if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
                 os.dup2(nothing, int(name))  # not closed: objects that know the number may close it again
+
+
+# --- vetting ---
+
+
+@dataclass(frozen=True)
+class Vetting:
+    """The verdict of a vetter. policy_checks and violations are those of section 4.2; by default, one check follows
+    from the alignment."""
+
+    alignment: Alignment | str
+    policy_checks: Sequence[JsonObject | Mapping[str, Any]] = ()
+    violations: Sequence[JsonObject | Mapping[str, Any]] = ()
+
+
+Opinion = Vetting | Alignment | str | None
+Vetter = Callable[[Task, Result], "Opinion | Awaitable[Opinion]"]
+"""(task, Result before vetting), both copies -> a verdict, alone or with its evidence; None: no opinion."""
+
+Run = Callable[[Vetter], Awaitable[Any]]
+"""Calls a vetter with copies of the task and its Result, within the task's time; raises what the vetter raises."""
+
+_CHECK_STATUS = {Alignment.VALID: "PASS", Alignment.ESCALATE: "ESCALATE", Alignment.NON_CONSTITUTIONAL: "FAIL"}
+"""The status of the policy check that is made for a verdict without one; the gravest verdict last."""
+
+
+def vetters_of(vet: Vetter | Iterable[Vetter] | None) -> tuple[Vetter, ...]:
+    """The tuple of one vetter, of several, or of none."""
+    if vet is None:
+        return ()
+    return (vet,) if callable(vet) else tuple(vet)
+
+
+async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run: Run, task: Task) -> Outcome:
+    """The outcome with the verdict and the evidence of the vetters. It stays as it is if there are none or it failed.
+
+    draft: the Result before vetting. run: calls a vetter, see ``Run``. The capability's own verdict holds where it is
+    graver. A vetter that raises counts as ESCALATE.
+    """
+    if not vetters or draft.status not in SUCCESSES:
+        return outcome
+    found = [one for vetter in vetters if (one := await _ask(vetter, run, task)) is not None]
+    own = alignment_of(outcome)
+    words = [Alignment(one.alignment) for one in found]
+    if not words:
+        return outcome if own is not Alignment.VALID else replace(outcome, alignment=None)
+    if own is not None:
+        words.append(own)
+    gravest = max(words, key=list(_CHECK_STATUS).index)
+    return replace(
+        outcome,
+        status=Status.ESCALATED if gravest is Alignment.ESCALATE else outcome.status,
+        alignment=gravest,
+        policy_checks=[*(outcome.policy_checks or ()), *(check for one in found for check in one.policy_checks)],
+        violations=[*(outcome.violations or ()), *(item for one in found for item in one.violations)] or None,
+    )
+
+
+async def _ask(vetter: Vetter, run: Run, task: Task) -> Vetting | None:
+    """The verdict of one vetter, ESCALATE if it raises. Raises DeadlineExceeded or Cancelled when the time is over."""
+    name = getattr(vetter, "__name__", type(vetter).__name__)
+    try:
+        return guarded(_as_vetting, await run(vetter), name)
+    except (DeadlineExceeded, Cancelled):  # the task's affair, not the vetter's
+        raise
+    except Exception as error:
+        _log.exception("the vetter %s failed on task %s", name, task.task_id)
+        check = {"principle": name, "status": "ERROR", "notes": f"the vetter failed: {type(error).__name__}"}
+        return Vetting(Alignment.ESCALATE, [check])
+
+
+def _as_vetting(found: Opinion, name: str) -> Vetting | None:
+    """The verdict that a vetter returned, with a policy check under its name if it gave none; VALID with contrary
+    evidence becomes ESCALATE. Raises ValueError for what is no alignment."""
+    if found is None:
+        return None
+    made = found if isinstance(found, Vetting) else Vetting(Alignment(found))
+    word = Alignment(made.alignment)
+    checks = plain(made.policy_checks) or [{"principle": name, "status": _CHECK_STATUS[word]}]
+    violations = plain(made.violations)
+    if word is Alignment.VALID and not judge(Status.SUCCEEDED, word, checks, violations).valid:
+        word = Alignment.ESCALATE  # its own evidence contradicts VALID
+    return Vetting(word, checks, violations)

@@ -19,7 +19,7 @@ from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, principal_of
 from turnwire.sap.agent import Agent
 from turnwire.sap.builders import Refused, copy_of, expects_ack, nack, thaw
-from turnwire.sap.jobs import Job
+from turnwire.sap.handlers import Job
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.transports import Caller, asked

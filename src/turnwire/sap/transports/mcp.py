@@ -30,7 +30,7 @@ from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack, unreadable
 from turnwire.sap.codec import decode, encode
-from turnwire.sap.jobs import Job
+from turnwire.sap.handlers import Job
 from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.times import UUID

@@ -33,7 +33,7 @@ from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.agent import cancel_and_wait, too_large
 from turnwire.sap.builders import Refused, code_of, expects_ack, nack, thaw
 from turnwire.sap.codec import encode
-from turnwire.sap.jobs import Job, key_of
+from turnwire.sap.handlers import Job, key_of
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode
 from turnwire.sap.times import uuid_key
