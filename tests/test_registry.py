@@ -58,7 +58,7 @@ def test_what_failed_once_is_looked_for_again(monkeypatch: pytest.MonkeyPatch, a
 
     monkeypatch.setattr(registry, at, found)
     monkeypatch.setattr(
-        registry, "_of_package", lambda given, real=registry._of_package: given if given is DESCRIPTOR else real(given)
+        registry, "_described", lambda given, real=registry._described: given if given is DESCRIPTOR else real(given)
     )
     for _ in range(2):
         with pytest.raises(OSError, match="not now"):

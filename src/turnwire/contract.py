@@ -96,7 +96,7 @@ _OPTIONAL = {
 
 
 class Wire:
-    """The description of a wire, which ``<package>/wire.py`` defines as ``DESCRIPTOR``.
+    """The description of a wire: ``DESCRIPTOR`` of its package, or of a module ``wire.py`` in a folder of turnwire.
 
     Each attribute is an object or a reference: "module:name", or ".module:name" within ``package`` (".codec:decode").
     References are imported on first use.

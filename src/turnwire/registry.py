@@ -46,15 +46,15 @@ _complete = _searching = False
 _lock = RLock()
 
 
-def _of_package(package: str) -> Wire:
-    descriptor: Wire = import_module(f"{package}.wire").DESCRIPTOR
-    return descriptor
+def _described(module: str) -> Any:
+    """The descriptor of a wire or a format, by the name of its module."""
+    return import_module(module).DESCRIPTOR
 
 
 def _built_in(name: str) -> Wire:
     found = _known.get(name)
     if found is None:
-        found = _known[name] = _of_package(_BUILT_IN[name])
+        found = _known[name] = _described(_BUILT_IN[name])
     return found
 
 
@@ -64,8 +64,8 @@ def packages() -> tuple[str, ...]:
 
 
 def _folders() -> list[str]:
-    """Folders of this package with a ``wire.py`` that are not built-in wires, by name."""
-    return [f"turnwire.{name}" for name in _with("wire.py") if name not in _BUILT_IN]
+    """The modules ``wire.py`` in folders of this package, by name."""
+    return [f"turnwire.{name}.wire" for name in _with("wire.py")]
 
 
 def _with(file: str, *below: str) -> list[str]:
@@ -151,8 +151,8 @@ def _all() -> dict[str, Wire]:
                 _searching = True
                 try:
                     _known = {name: _built_in(name) for name in _BUILT_IN}
-                    for package in _folders():
-                        _add(_of_package(package))
+                    for module in _folders():
+                        _add(_described(module))
                     for descriptor in _entries():
                         _add(descriptor)
                     _complete = True
@@ -190,16 +190,12 @@ def formats() -> dict[str, FormatWire]:
     """All formats of real traffic by name: those of ``turnwire.formats``, entry points, registered ones."""
     global _made
     if _made[0] is not (kinds := _by_kind()):
-        _made = kinds, {name: _format(name) for name in _format_names()} | kinds[3]
+        found = {name: _described(f"turnwire.formats.{name}") for name in _format_names()}
+        _made = kinds, found | kinds[3]
     return dict(_made[1])
 
 
 _made: tuple[Any, dict[str, FormatWire]] = None, {}
-
-
-def _format(name: str) -> FormatWire:
-    descriptor: FormatWire = import_module(f"turnwire.formats.{name}").DESCRIPTOR
-    return descriptor
 
 
 def codes() -> tuple[str, ...]:
@@ -232,7 +228,7 @@ def wire(name: str) -> Wire:
         if name in _all():
             return _known[name]
         if name in _format_names():
-            return _format(name)
+            return _described(f"turnwire.formats.{name}")  # type: ignore[no-any-return]
     raise UnknownName("wire", name, names(), f"{name!r} is not a wire; the wires are {', '.join(names())}")
 
 
