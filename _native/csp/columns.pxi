@@ -1,4 +1,4 @@
-# The columns of CSP/1 for the search of logs. Included by csp/codec.pyx; the readable twin is csp/_columns_py.py.
+# The columns of CSP/1 for the search of logs. Included by csp/codec.pyx; the readable twin is in csp/bulk.py.
 
 
 cdef enum:

@@ -1,6 +1,6 @@
 # Reads, writes and checks one usual CSP/1 message without a call of Python: text -> CspMessage, CspMessage -> text, and whether
 # `check` has nothing to say. Included by csp/codec.pyx. Where anything is unusual, these functions answer None or False, and
-# csp/_objects_py.py and turnwire.csp.codec, which have the rules, do the work.
+# turnwire.csp.codec, which has the rules, does the work.
 #
 # Rows and extras are those of csp/scanner.pxi. AT_... are the places of attributes (slots) in the objects of turnwire.csp.messages.
 

@@ -6,6 +6,7 @@ progress.
 
 from __future__ import annotations
 
+import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ import numpy as np
 from turnwire import _backend
 from turnwire._lazy import Deferred
 from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
-from turnwire.csp._columns_py import values
 from turnwire.csp.faults import explain
 from turnwire.csp.messages import Error, task_of
 from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_SPANS, BULK_TEXTS, REASONS, ROW_WIDTH, WIRE
@@ -78,6 +78,47 @@ def _move(rows: NDArray[Any], distances: NDArray[np.int64]) -> None:
         places[:, column] += np.where(places[:, column + 1] >= 0, distances, 0).astype(np.int32)
 
 
+_BITS = {name: bit for bit, name in enumerate((*BULK_TEXTS, *BULK_ENUMS))}
+_NO_WORD = 255
+_ROW = struct.Struct(f"={ROW_WIDTH}i")
+
+
+def texts_of(data: bytes, row: tuple[int, ...]) -> dict[str, tuple[int, int]]:
+    """Column -> (offset, length) of what a row has, enums among them."""
+    *names, lines = BULK_SPANS[BULK_KINDS[row[_KIND] & 0xFF]]
+    spans = zip(row[_FIRST_SPAN::2], row[_FIRST_SPAN + 1 :: 2], strict=True)
+    found = {name: (start, length) for name, (start, length) in zip(names, spans, strict=False) if name and length >= 0}
+    if lines == "ops":
+        found[lines] = _lines(data, sum(found["base"]), found["apply"][0] - len("APPLY -> "))
+    elif lines is not None:
+        found[lines] = _lines(data, sum(found["id" if "id" in found else "flags"]), row[0] + row[1])
+    return found
+
+
+def _lines(data: bytes, start: int, stop: int) -> tuple[int, int]:
+    """The lines after the rest of the line at ``start``, without their last line end."""
+    start += data.startswith(b"\r", start)
+    start += data.startswith(b"\n", start)
+    if stop > start and data[stop - 1] == 10:
+        stop -= 1
+        if data[stop - 1] == 13:
+            stop -= 1
+    return start, stop - start
+
+
+def _values(data: bytes, start: int, stop: int, row: Any, shift: int) -> dict[str, Any]:
+    """The own columns of a record that the search found in ``data``, by the row of the scanner; see ``BulkScanner``."""
+    found = texts_of(data, row)
+    values: dict[str, Any] = {"present": sum(1 << _BITS[name] for name in found), "intent": row[_KIND] & 0xFF}
+    for name, words in BULK_ENUMS.items():
+        begin, length = found.get(name, (0, 0))
+        values[name] = words.index(data[begin : begin + length].decode()) if name in found else _NO_WORD
+    whole = [*row[:-2], *found.get(BULK_SPANS[BULK_KINDS[row[_KIND] & 0xFF]][-1] or "", (-1, -1))]
+    for place in (0, *(at for at in range(_FIRST_SPAN, ROW_WIDTH, 2) if whole[at + 1] >= 0)):
+        whole[place] += shift
+    return {**values, "spans": _ROW.pack(*whole)}
+
+
 _TEXT = {name: Column(name, "text", nullable=True) for name in BULK_TEXTS}
 _ENUM = {name: Column(name, "enum", nullable=True, names=tuple(map(str, names))) for name, names in BULK_ENUMS.items()}
 _FIELDS = (
@@ -100,11 +141,11 @@ SCANNER = BulkScanner(
         Column("inside_unclosed_heredoc", "bool"),
     ),
     present="u4",
-    bits={name: bit for bit, name in enumerate((*BULK_TEXTS, *BULK_ENUMS))},
+    bits=_BITS,
     escaped={},
     plain=bytes,
     reasons=REASONS,
-    values=values,
+    values=_values,
     decode=decode,
     doubtful=(0, ("FILE", "TEMPLATE")),
     refusal=refusal,

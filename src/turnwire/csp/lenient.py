@@ -12,8 +12,8 @@ from itertools import takewhile
 
 from turnwire.contract import Limits
 from turnwire.csp._lines_py import MAGIC, Cursor, Line, ScanFault, Table, has_title, is_near_state
-from turnwire.csp._objects_py import Spans
 from turnwire.csp._scanner_py import Stream
+from turnwire.csp.codec import Spans
 from turnwire.csp.faults import issue
 from turnwire.csp.messages import CspMessage, Document, Junk, Record
 from turnwire.csp.reader import MessageReader

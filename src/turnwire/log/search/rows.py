@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import registry
-from turnwire.csp._columns_py import texts_of
+from turnwire.csp.bulk import texts_of
 from turnwire.json._rows_py import between, filled
 from turnwire.log.engine.columns import REASONS, bulk_scanner
 from turnwire.log.search.state import Match
