@@ -9,8 +9,8 @@ from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
-from turnwire.json._objects_py import opened_at
 from turnwire.json._rows_py import EscapeMap
+from turnwire.json._text_py import opened_at
 from turnwire.json.faults import SPACE
 from turnwire.json.text import reader
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
-from turnwire.json._objects_py import WHOLE, are_values, opened_at, parse, quote_before
 from turnwire.json._rows_py import EscapeMap
-from turnwire.json._text_py import Reader, plain
+from turnwire.json._text_py import WHOLE, Reader, are_values, opened_at, parse, plain, quote_before
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
 from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
 from turnwire.log.engine.columns import REASONS
