@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import turnwire
-from turnwire.tokens.formats import plain
+from turnwire.tokens.comparison import plain
 
 ROOT = Path(__file__).parent.parent
 VERBS = [

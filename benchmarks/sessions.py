@@ -15,7 +15,7 @@ from benchmarks.session_traffic import SESSIONS, longer_sstp
 from turnwire import session, tokens
 from turnwire.session.templates import time_of
 from turnwire.session.writing import read_events
-from turnwire.tokens.formats import FORMATS, lossless
+from turnwire.tokens.comparison import FORMATS, lossless
 
 NAMES = ("o200k_base", "cl100k_base", "llama3", "qwen3", "gemma3")
 RIVALS = ("toon", "gcf", "soon")

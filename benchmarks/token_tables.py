@@ -16,7 +16,7 @@ from typing import Any
 import turnwire
 from turnwire import tokens
 from turnwire.conversion import Context
-from turnwire.tokens.formats import FORMATS, version_of
+from turnwire.tokens.comparison import FORMATS, version_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "token_tables.md"

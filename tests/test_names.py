@@ -12,9 +12,9 @@ from hypothesis import given, strategies as st
 import turnwire
 from turnwire import csp, kick, ledger, nslip, sap, sstp, tokens
 from turnwire.errors import Reason, UnknownName, WireError, nearest
-from turnwire.log.output.writers import format_of, writer
+from turnwire.log.output.outputs import format_of, writer
 from turnwire.read.judging import specification
-from turnwire.tokens.loading import vocabulary
+from turnwire.tokens.tokenizer import vocabulary
 
 pytestmark = pytest.mark.once
 

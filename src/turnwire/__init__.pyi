@@ -32,8 +32,7 @@ from turnwire.errors import (
 from turnwire.log import Batch as Batch, Scan as Scan, scan as scan
 from turnwire.message import Message as Message, dec_hook as dec_hook, enc_hook as enc_hook
 from turnwire.read.decoder import Decoder as Decoder
-from turnwire.read.explaining import explain as explain
-from turnwire.read.extraction import extract as extract
+from turnwire.read.extraction import explain as explain, extract as extract
 from turnwire.registry import (
     check as check,
     decode as decode,

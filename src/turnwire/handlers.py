@@ -15,7 +15,7 @@ from turnwire import registry
 from turnwire.errors import needs
 from turnwire.formats.table import COLUMNS
 from turnwire.json.text import write
-from turnwire.read.spans import Span, held_by, span_line
+from turnwire.read.exporting import Span, held_by, span_line
 
 if TYPE_CHECKING:
     from uuid import UUID

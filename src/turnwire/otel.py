@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import needs
-from turnwire.read.spans import Span, spans
+from turnwire.read.exporting import Span, spans
 from turnwire.read.turns import merged, turns
 
 if TYPE_CHECKING:

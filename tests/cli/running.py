@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from turnwire.cli.program import program
+from turnwire.cli.outcome import program
 
 GOOD = b'@a3|f0|c1|S0|d1|T1|g1|q3|t"goal_1"#'
 WIDE = b"@a3|f0|cLygHa16AHYF|S0|d1|T1#"

@@ -215,12 +215,12 @@ def test_what_no_signal_raised_is_told_as_ever() -> None:
 
 PROGRAM = """
 import signal, sys
-from turnwire.cli import main, program
+from turnwire.cli import main, outcome
 
 def executed(*_):
     exec("signal.raise_signal(int(sys.argv[1]))", globals())
 
-program._invoke = executed
+outcome._invoke = executed
 sys.exit(main(["info"]))
 """
 

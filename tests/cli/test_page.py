@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.cli.running import ROOT, needs_posix, through_shell
-from turnwire.cli.program import program
+from turnwire.cli.outcome import program
 
 pytestmark = pytest.mark.once
 

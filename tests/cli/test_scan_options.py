@@ -261,7 +261,7 @@ def test_blocks_on_processes_of_this_machine(log: Path, tmp_path: Path) -> None:
 
 def test_a_scheduler_that_does_not_answer_is_named(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("turnwire.cli.cluster.CONNECTING", 0.5)
+    monkeypatch.setattr("turnwire.cli.commands.scan.CONNECTING", 0.5)
     done = turnwire("scan", log, "--dask", "tcp://127.0.0.1:9", "-o", tmp_path / "out")
     assert done.code == 3
     assert done.err.startswith("turnwire: tcp://127.0.0.1:9: cannot reach the Dask scheduler")

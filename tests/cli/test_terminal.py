@@ -20,8 +20,8 @@ from hypothesis import given, strategies as st
 from tests.cli.running import HASTY, REAL, environment, needs_posix, on_terminal, process, turnwire
 from turnwire import nslip, progress
 from turnwire.characters import escaped_json
-from turnwire.cli import program, terminal as tables
-from turnwire.cli.terminal import escaped, printable, shortened, width
+from turnwire.cli import outcome, output as tables
+from turnwire.cli.output import escaped, printable, shortened, width
 
 pytestmark = pytest.mark.once
 
@@ -307,7 +307,7 @@ def test_an_interruption_within_the_first_drawing_leaves_the_cursor(
     monkeypatch.setattr(live.Live, "refresh", interrupted)
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True, raising=False)
     before = sys.stdout, sys.stderr
-    assert program.run(["scan", str(REAL), "-o", str(tmp_path / "out.ndjson")]) == 130
+    assert outcome.run(["scan", str(REAL), "-o", str(tmp_path / "out.ndjson")]) == 130
     assert (sys.stdout, sys.stderr) == before
     said = capsys.readouterr().err
     assert "\x1b[?25l" in said

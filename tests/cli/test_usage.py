@@ -16,11 +16,11 @@ import turnwire as library
 from tests.cli.running import BAD_DIGIT, GOOD, turnwire
 from tests.cli.test_policy import CLAUSES
 from turnwire import kick
-from turnwire.cli import cluster as spreading, options, outcome, program
-from turnwire.cli.commands import mcp as model_tools
+from turnwire.cli import options, outcome
+from turnwire.cli.commands import mcp as model_tools, scan as spreading
+from turnwire.cli.commands.scan import TableSink
 from turnwire.cli.outcome import Terminated
 from turnwire.cli.output import Output
-from turnwire.cli.sinks import TableSink
 from turnwire.errors import DecodeError, MissingDependency, Reason, UnknownName
 
 pytestmark = pytest.mark.once
@@ -93,7 +93,7 @@ def test_each_error_has_its_exit_code(error: BaseException, code: int) -> None:
     def fail() -> int:
         raise error
 
-    assert program._guarded(fail) == code
+    assert outcome._guarded(fail) == code
 
 
 def test_what_is_doubtful_is_no_reject_for_models() -> None:
@@ -340,7 +340,7 @@ def test_a_manifest_is_in_the_directory_however_that_is_written(
     settings = {**dict.fromkeys(spreading.REFUSED), "dask": "local", "errors": "skip"}
     settings |= {"output": output, "resume": manifest}
     if fits:
-        spreading.check(settings)
+        spreading._check_dask(settings)
     else:
         with pytest.raises(click.UsageError, match="the manifest in the --output directory"):
-            spreading.check(settings)
+            spreading._check_dask(settings)

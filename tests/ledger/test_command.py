@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.ledger.intruder import rewrite
 from tests.sap.documents import RESULT, TASK, changed
-from turnwire.cli.program import run as run_program
+from turnwire.cli.outcome import run as run_program
 from turnwire.ledger import Ledger
 
 pytestmark = pytest.mark.once

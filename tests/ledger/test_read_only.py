@@ -26,7 +26,7 @@ only_root = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() != 0, rea
 AS_NOBODY = """
 import io, json, os, sys
 from contextlib import redirect_stderr, redirect_stdout
-from turnwire.cli.program import run
+from turnwire.cli.outcome import run
 commands = json.loads(sys.argv[3])
 def done(words, path, copy):
     out, error = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from turnwire.cli.program import run
+from turnwire.cli.outcome import run
 from turnwire.errors import RuleError
 from turnwire.ledger import Ledger, verify_file
 

@@ -34,8 +34,7 @@ from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.columns import chosen
 from turnwire.log.output import batch, outputs
 from turnwire.log.output.json_lines import times
-from turnwire.log.output.outputs import DirectoryOutput
-from turnwire.log.output.writers import FORMATS
+from turnwire.log.output.outputs import FORMATS, DirectoryOutput
 from turnwire.nslip import base62
 
 pytestmark = pytest.mark.once

@@ -19,7 +19,7 @@ from turnwire._backend import core_module
 from turnwire.log import stats
 from turnwire.pairs import FIELDS, Key, MemberWork, PairRule, Work
 from turnwire.read import pairing
-from turnwire.report.figures import ANSWER_COLUMNS, Answers
+from turnwire.report.build import ANSWER_COLUMNS, Answers
 from turnwire.report.records import COLUMNS, Chunk
 
 pytestmark = pytest.mark.once

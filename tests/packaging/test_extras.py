@@ -104,10 +104,10 @@ CASES = [
          "turnwire.otel"),
     Case("langchain", ("langchain_core",), "from turnwire.handlers import *; langchain_callback('a')",
          "turnwire.handlers"),
-    Case("formats", ("toon_format",), "from turnwire.tokens.formats import _package; _package('toon_format', '')",
+    Case("formats", ("toon_format",), "from turnwire.tokens.comparison import _package; _package('toon_format', '')",
          "turnwire.tokens"),
-    Case("files", ("pyarrow",), "from turnwire.log.output.writers import arrow; arrow()",
-         "turnwire.log.output.writers"),
+    Case("files", ("pyarrow",), "from turnwire.log.output.outputs import arrow; arrow()",
+         "turnwire.log.output.outputs"),
     Case("dask", ("distributed",), "from turnwire.distributed.driver import distributed; distributed()",
          "turnwire.distributed"),
 ]  # fmt: skip

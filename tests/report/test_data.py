@@ -16,10 +16,9 @@ import turnwire
 from tests.report.chunks import Row, chunks, shown
 from turnwire.read.coding import ABSENT, coded
 from turnwire.report import page, report
-from turnwire.report.build import STOP
+from turnwire.report.build import ANSWER_COLUMNS, STOP, Answers
 from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, NameCodes, _core
-from turnwire.report.figures import ANSWER_COLUMNS, Answers
-from turnwire.report.findings import Finding
+from turnwire.report.page import Finding
 from turnwire.report.records import COLUMNS, OTHERS, Chunk
 
 pytestmark = pytest.mark.once

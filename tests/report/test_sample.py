@@ -16,9 +16,8 @@ from tests.report.chunks import Made, Row
 from turnwire import csp
 from turnwire.errors import DecodeError, Reason
 from turnwire.read.coding import MOST_NAME, named
-from turnwire.report import report, sample as samples
-from turnwire.report.records import MOST_FIELDS, MOST_RAW, MOST_VALUE, details, fields
-from turnwire.report.sample import Quarantine
+from turnwire.report import records as samples, report
+from turnwire.report.records import MOST_FIELDS, MOST_RAW, MOST_VALUE, Quarantine, details, fields
 
 pytestmark = pytest.mark.once
 

@@ -13,7 +13,7 @@ from tests.report.browser import Page
 from turnwire import WIRES
 from turnwire.errors import MissingDependency
 from turnwire.report import report
-from turnwire.tokens import loading
+from turnwire.tokens import tokenizer
 
 pytestmark = pytest.mark.once
 
@@ -31,7 +31,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return len(text.split())
 
     words = SimpleNamespace(name="words", count=count, count_many=lambda texts: list(map(count, texts)))
-    monkeypatch.setattr(loading, "load", lambda name: words)
+    monkeypatch.setattr(tokenizer, "load", lambda name: words)
     return seen
 
 
@@ -58,7 +58,7 @@ def absent(name: str) -> None:
 
 
 def test_without_the_extra_tokens_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "load", absent)
+    monkeypatch.setattr(tokenizer, "load", absent)
     made = report(b"nothing", wire="nslip")
     assert made.data["totals"]["tokenizer"] is None
     assert "pip install 'turnwire[tokens]'" in made.data["totals"]["why_no_tokens"]

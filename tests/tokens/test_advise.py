@@ -14,8 +14,7 @@ from tests.cli.running import REAL
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, context
 from turnwire import WIRES, tokens
 from turnwire.registry import wire_of
-from turnwire.tokens.advice import ALL, NOTICEABLE, means
-from turnwire.tokens.budget import Price, TokenUse, spend
+from turnwire.tokens.advice import ALL, NOTICEABLE, Price, TokenUse, means, spend
 
 pytestmark = pytest.mark.once
 

@@ -15,10 +15,8 @@ import turnwire
 from tests.tokens.material import REQUEST
 from turnwire import tokens
 from turnwire.errors import EncodeError, Reason
-from turnwire.tokens.advice import Mean, _least, _mean
-from turnwire.tokens.budget import FIRST, KEEP, Price, Sample, TokenUse, priced
-from turnwire.tokens.comparison import Row, _ranked
-from turnwire.tokens.formats import Format, lossless, messages_of
+from turnwire.tokens.advice import FIRST, KEEP, Mean, Price, Sample, TokenUse, _least, _mean, priced
+from turnwire.tokens.comparison import Format, Row, _ranked, lossless, messages_of
 from turnwire.tokens.tokenizer import CHUNK
 
 pytestmark = pytest.mark.once

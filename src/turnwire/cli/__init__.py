@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         try:
-            from turnwire.cli.program import run
+            from turnwire.cli.outcome import run
         except ModuleNotFoundError as missing:
             if missing.name not in SCANNING:
                 raise

@@ -20,8 +20,7 @@ import click
 
 from turnwire import registry
 from turnwire.cli.outcome import CommandRefused
-from turnwire.cli.output import by_wire, complain, named
-from turnwire.cli.terminal import file_name
+from turnwire.cli.output import by_wire, complain, file_name, named
 from turnwire.contract import FORMATS, LIMITS
 from turnwire.errors import FileRefused, Reason, UnknownName
 from turnwire.phrases import counted

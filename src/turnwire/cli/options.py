@@ -13,8 +13,8 @@ import click
 
 from turnwire import registry
 from turnwire.cli import inputs
-from turnwire.cli.outcome import usage_errors
-from turnwire.cli.terminal import printable
+from turnwire.cli.outcome import EXIT_ZERO, usage_errors
+from turnwire.cli.output import printable
 from turnwire.contract import COMMON, FORMATS, BulkScanner, Column
 from turnwire.errors import WireError
 from turnwire.progress import Progress
@@ -120,8 +120,6 @@ unknown_option = click.option(
 policy_option = click.option(
     "--policy", type=FILE, help="TOML file that replaces the specification's table of who may send what."
 )
-EXIT_ZERO = "turnwire exit zero"
-"""The key of the context under which bad records do not make the exit code 1."""
 
 
 def _keep_exit_zero(context: click.Context, _: click.Parameter, wanted: bool) -> None:

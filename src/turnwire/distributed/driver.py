@@ -21,8 +21,7 @@ from turnwire.atomic import AtomicFile, sweep, sync_directory
 from turnwire.errors import UnknownName, needs
 from turnwire.log.cluster_plan import BLOCK_BYTES, Block, planned, read_block
 from turnwire.log.output import rejects
-from turnwire.log.output.outputs import FileOutput, written
-from turnwire.log.output.writers import arrow
+from turnwire.log.output.outputs import FileOutput, arrow, written
 from turnwire.log.scanning import Counts
 
 NAME = "manifest.ndjson"

@@ -19,7 +19,6 @@ from turnwire.errors import expect_number, expect_one_of
 from turnwire.log.engine.all_wires import of_formats
 from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.calls import COLUMNS as CALL_COLUMNS, Calls
 from turnwire.read.coding import (
     ABSENT,
     Coded,
@@ -32,7 +31,7 @@ from turnwire.read.coding import (
     table_of,
     texts_of_codes,
 )
-from turnwire.read.pairing import OPEN, Latencies, Pairing, Pairs, by_key
+from turnwire.read.pairing import COLUMNS as CALL_COLUMNS, OPEN, Calls, Latencies, Pairing, Pairs, by_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

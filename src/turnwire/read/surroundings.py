@@ -16,7 +16,7 @@ import numpy as np
 from turnwire import registry
 from turnwire.checklists import log_line
 from turnwire.log.search.carriers import MOST_PREFIX, EveryLinePrefix
-from turnwire.read.wrapping import DEEPEST_STRING, Text, inside_end
+from turnwire.read.extraction import DEEPEST_STRING, Text, inside_end
 
 if TYPE_CHECKING:
     from turnwire.log import Batch

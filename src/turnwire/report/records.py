@@ -1,17 +1,29 @@
-"""The records of a log for the report: columns grouped by distinct values, and one record in full."""
+"""The parts of a log that the page holds: messages in full, and damaged ranges with their bytes.
+
+The log is read twice. At first every conversation is only measured. Then the messages of the largest ones and of those
+with a fault are taken, each conversation from its first message on, within a budget of messages and bytes.
+"""
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cached_property
+from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from turnwire import registry
 from turnwire.errors import WireError
+from turnwire.log.input.sources import Source, read_once, sources
 from turnwire.read.coding import MOST_NAME, Coded, TextColumns, named
-from turnwire.read.grouping import group_keys
+from turnwire.read.grouping import Group, Groups, group_keys
+from turnwire.read.usage import usage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,3 +162,206 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
             yield from _flat(f"{path}[{place}]", " ".join(part) if texts else part)  # a field of CSP/1: name and value
     else:
         yield path, json.dumps(value) if value is None or isinstance(value, bool) else str(value)
+
+
+MOST_BYTES = 8 << 20
+"""Characters of all messages that are kept."""
+ROOM = 1 << 16
+"""Conversations that are told apart at least."""
+MOST_WAITING = 100_000
+"""Conversations of which it is known that a request waits, and as many with damage."""
+
+MOST_REJECTS = 600
+MOST_OF_A_KIND = 100
+"""Damaged ranges of one wire and reason that are shown."""
+MOST_REJECT_BYTES = 256
+"""Bytes of one damaged range that are shown."""
+REJECT_COLUMNS = ("file", "offset", "length", "line", "fault", "wire", "reason", "raw", "text")
+"""Columns of damaged ranges. fault: the byte of the file where reading failed; raw, text: its first bytes, as hex
+digits and as text in which what is not UTF-8 is an escape."""
+
+Key = tuple[str | None, str | None]
+"""wire and conversation; None for the records of a wire that name no conversation"""
+
+
+class Conversation:
+    """One conversation that is shown: ``count`` messages in the log, of which ``messages`` are kept, the first
+    ``wanted`` ones."""
+
+    def __init__(self, key: Key, count: int, wanted: int) -> None:
+        self.key = key
+        self.count = count
+        self.wanted = wanted
+        self.messages: list[Details] = []
+
+
+class Conversations:
+    """Measures conversations, chunk by chunk, and chooses some. Numbers stand for them: see ``Chunk.keys``.
+
+    groups: their sums. One has a fault where a request has no answer, or damage stands after one of its records.
+    """
+
+    def __init__(self) -> None:
+        self.groups = Groups(ROOM)
+        self._unnamed = np.zeros((2, 256), np.int64)  # records and bytes by wire, of those that name no conversation
+        self._waiting: dict[int, int] = {}
+        self._damaged: set[int] = set()
+        self._last: tuple[str | None, int] = None, 0
+
+    def add(
+        self, chunk: Chunk, tokens: NDArray[np.int64] | None = None, rejects: Iterable[dict[str, Any]] = ()
+    ) -> None:
+        """Measures the records of a chunk. rejects: those that came with it."""
+        wires = chunk.batch.codes("wire")
+        found = self.groups.add(wires, chunk.texts["conversation"], chunk.lengths, chunk.times, chunk.timed, tokens)
+        none = found == 0
+        if none.any():
+            for sums, weights in zip(self._unnamed, (None, chunk.lengths[none]), strict=True):
+                sums += np.bincount(wires[none], weights, 256).astype(np.int64)
+        self._note_damage(chunk, rejects)
+
+    def _note_damage(self, chunk: Chunk, rejects: Iterable[dict[str, Any]]) -> None:
+        offsets = chunk.batch["offset"]
+        for reject in rejects:
+            if reject["file"] == chunk.file and len(self._damaged) < MOST_WAITING:
+                place = int(np.searchsorted(offsets, reject["offset"]))
+                before = int(chunk.keys[place - 1]) if place else self._last[1] * (self._last[0] == chunk.file)
+                self._damaged.add(before)
+        self._last = chunk.file, int(chunk.keys[-1])
+
+    def settle(self, asked: NDArray[np.int64], answered: NDArray[np.int64]) -> None:
+        """Takes the conversations of requests, and those of requests that were answered (as i64)."""
+        change = np.concatenate([np.ones(len(asked), np.int64), np.full(len(answered), -1, np.int64)])
+        keys, places = np.unique(np.concatenate([asked, answered]).view(np.uint64), return_inverse=True)
+        sums = np.bincount(places, change, len(keys))
+        for key, more in zip(keys[sums != 0].tolist(), sums[sums != 0].astype(np.int64).tolist(), strict=True):
+            left = self._waiting.pop(key, 0) + more
+            if left and len(self._waiting) < MOST_WAITING:
+                self._waiting[key] = left
+
+    @cached_property
+    def found(self) -> dict[int, tuple[Key, Group]]:
+        """All of them with their sums, the largest first, once the log has ended."""
+        names, sums = registry.codes(), self._unnamed.T.tolist()
+        unnamed = [
+            (code + 1, ((names[code], None), Group(records, size, 0, None, None, None)))
+            for code, (records, size) in enumerate(sums)
+            if records
+        ]
+        return dict(sorted([*unnamed, *self.groups.by_key().items()], key=lambda one: -one[1][1].bytes))
+
+    def most(self, measure: str) -> int | None:
+        """The number of the conversation with the most "bytes" or "tokens"."""
+        named = (key for key, ((_, name), _) in self.found.items() if name is not None)
+        return max(named, key=lambda key: getattr(self.found[key][1], measure), default=None)
+
+    def costliest(self, source: Any, wires: Iterable[str]) -> int | None:
+        """The number of the conversation of formats whose responses cost most; its tokens become theirs."""
+        spent = {
+            (wire, row["session"]): (row["cost"] or 0, row["tokens"])
+            for wire in wires
+            for row in usage(source, "session", wire=wire).rows
+        }
+        keys = {name: key for key, (name, _) in self.found.items() if name in spent}
+        if not keys:
+            return None
+        name = max(keys, key=lambda name: (spent[name], name))
+        self.found[keys[name]] = name, self.found[keys[name]][1]._replace(tokens=spent[name][1])
+        return keys[name]
+
+    def chosen(self, most: int, first: Iterable[int | None] = ()) -> dict[int, Conversation]:
+        """The conversations that are to be shown, with ``most`` messages together: ``first``, then those with a fault,
+        up to half of the room, then the largest."""
+        longest = most if sum(one.records for _, one in self.found.values()) <= most else max(most // 4, 1)
+        faulty = [key for key in self.found if key in self._damaged or key in self._waiting]
+        chosen: dict[int, Conversation] = {}
+        left, size = most, MOST_BYTES
+        for keys, kept in ((first, 0), (faulty, most // 2), (self.found, 0)):
+            for key in keys:
+                if key is None or key in chosen or key not in self.found:
+                    continue
+                name, one = self.found[key]
+                mean = one.bytes // one.records
+                each = OVERHEAD + min(mean, MOST_RAW) + min(mean, MOST_FIELDS * MOST_VALUE)
+                count = min(one.records, longest, left - kept, size // each or not chosen)
+                if count > 0:
+                    chosen[key] = Conversation(name, one.records, count)
+                    left, size = left - count, size - count * each
+        return chosen
+
+
+class MessageSample:
+    """The messages of chosen conversations, out of the records of a log."""
+
+    def __init__(self, chosen: dict[int, Conversation], tokenizer: Any = None) -> None:
+        self._open = dict(chosen)
+        self._tokenizer = tokenizer
+        self._size = 0
+        self.kept: list[Conversation] = []
+        """In the order of their first message."""
+
+    def read(self, chunks: Iterable[Chunk]) -> None:
+        """Takes the messages out of chunks in order, and no more chunks than it needs."""
+        for chunk in chunks if self._open else ():
+            self._add(chunk)
+            if not self._open:
+                break
+
+    def _add(self, chunk: Chunk) -> None:
+        for row in np.flatnonzero(np.isin(chunk.keys, np.array(list(self._open), np.uint64))).tolist():
+            one = self._open.get(key := int(chunk.keys[row]))
+            if one is None:
+                continue
+            message = details(chunk, row, self._tokenizer)
+            self._size += message.size
+            if self._size > MOST_BYTES and self.kept:
+                self._open.clear()
+                return
+            if not one.messages:
+                self.kept.append(one)
+            one.messages.append(message)
+            if len(one.messages) == one.wanted:
+                del self._open[key]
+
+
+@contextmanager
+def twice(source: Any) -> Iterator[Any]:
+    """A source that can be read twice, in place of one: what is a stream is copied to a file without a name."""
+    if read_once(source) is None:
+        yield source
+        return
+    with ExitStack() as stack:
+        yield [_copied(one, stack) if one.data is None and not one.mappable else one for one in sources(source)]
+
+
+def _copied(one: Source, stack: ExitStack) -> Source:
+    copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+    with one.open() as stream:
+        copyfileobj(stream, copy)
+
+    def again() -> Any:
+        copy.seek(0, io.SEEK_SET)
+        return nullcontext(copy)
+
+    return one._replace(open=again)
+
+
+# --- damage ---------------------------------------------------------------------------------------------------------
+
+
+class Quarantine:
+    """Takes rejects, counts all, keeps the first of each wire and reason as rows of REJECT_COLUMNS."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.kept: list[list[Any]] = []
+
+    def add(self, rejects: Sequence[dict[str, Any]]) -> None:
+        """Counts them and keeps those that are shown."""
+        for reject in rejects:
+            kind = reject["wire"], reject["reason"]
+            self.counts[kind] += 1
+            if self.counts[kind] <= MOST_OF_A_KIND and len(self.kept) < MOST_REJECTS:
+                raw = bytes(reject["raw"][:MOST_REJECT_BYTES])
+                row = {**reject, "raw": raw.hex(), "text": raw.decode("utf-8", "backslashreplace")}
+                self.kept.append([row[name] for name in REJECT_COLUMNS])

@@ -45,7 +45,7 @@ def _meter(tokenizer: str | os.PathLike[str] | Tokenizer | None) -> Meter:
     """A meter of tokens. Raises what ``turnwire.tokens.load`` raises."""
     if tokenizer is None:
         return guess
-    from turnwire.tokens.loading import load
+    from turnwire.tokens.tokenizer import load
 
     return load(tokenizer).count_many
 

@@ -8,8 +8,7 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
-from turnwire.cli.output import complain, write_lines
-from turnwire.cli.terminal import printable
+from turnwire.cli.output import complain, printable, write_lines
 from turnwire.errors import WireError
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from turnwire.cli.output import write_json, write_text
-from turnwire.cli.terminal import table
+from turnwire.cli.output import table, write_json, write_text
 
 SAMPLE = b'@a3|f0|c1|S0|d1|T1|g1|k1|q3|t"goal_1"#\n'
 ROUNDS, MESSAGES = 20, 1000

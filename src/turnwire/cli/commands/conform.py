@@ -11,8 +11,7 @@ import click
 from turnwire import registry
 from turnwire.checklists import CONFORMS, FAIL, FAILS, IS_OPEN, NOTHING, OPEN, PASS, Checklist
 from turnwire.cli import inputs, options, outcome
-from turnwire.cli.output import write_json, write_lines, write_text
-from turnwire.cli.terminal import printable, table
+from turnwire.cli.output import printable, table, write_json, write_lines, write_text
 from turnwire.progress import Progress
 
 _CODES = {FAILS: outcome.BAD_RECORDS, IS_OPEN: outcome.OPEN, CONFORMS: outcome.GOOD, NOTHING: outcome.NOTHING}

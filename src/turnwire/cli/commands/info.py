@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from turnwire.cli.output import write_json, write_lines
-from turnwire.cli.terminal import printable
+from turnwire.cli.output import printable, write_json, write_lines
 
 HINT = "(pip install 'turnwire[EXTRA]' installs a missing extra; '.[EXTRA]' in a checkout)"
 

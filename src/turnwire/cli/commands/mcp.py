@@ -155,7 +155,7 @@ def _validate(text: str, wire: str | None = None) -> dict[str, Any]:
 def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
     """Counts the tokens of a text, and of the agent messages in it."""
     from turnwire import tokens
-    from turnwire.tokens.loading import vocabulary
+    from turnwire.tokens.tokenizer import vocabulary
 
     try:
         vocabulary(tokenizer)

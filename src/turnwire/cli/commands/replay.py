@@ -10,8 +10,7 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
-from turnwire.cli.output import Notes, complain, write_json, write_lines
-from turnwire.cli.terminal import escaped
+from turnwire.cli.output import Notes, complain, escaped, write_json, write_lines
 from turnwire.errors import Reason
 
 if TYPE_CHECKING:

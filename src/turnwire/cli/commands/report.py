@@ -65,7 +65,7 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     settings["tokenizer"] = None if tokenizer == "none" else tokenizer
     damaged = 0
     if by is not None:
-        from turnwire.report.figures import meter
+        from turnwire.report.build import meter
 
         with usage_errors():
             counter, _ = meter(settings["tokenizer"])

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from contextlib import ExitStack, nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import cluster, inputs, options
-from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, until_interrupted, usage_errors
-from turnwire.cli.output import STANDARD_OUTPUT, complain, complain_counts, conclude, opened, standard_output
-from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PipeSink, TableSink
+from turnwire.cli import inputs, options
+from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, INPUT_OUTPUT, until_interrupted, usage_errors
+from turnwire.cli.output import (
+    STANDARD_OUTPUT,
+    Output,
+    complain,
+    complain_counts,
+    conclude,
+    milliseconds,
+    opened,
+    standard_output,
+    table,
+)
 from turnwire.contract import FORMATS
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
-    from turnwire.log import Scan
-
+    from turnwire.log import Batch, Scan
 SHOWN_ROWS = 20
 SHOWN_REJECTS = 5
 SHOWN_BYTES = 60
@@ -64,8 +75,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @click.option(
     "--formulas",
     type=click.Choice(["guard", "keep"]),
-    default="guard",
-    help="CSV: add an apostrophe to text that a spreadsheet would run as a formula (guard), or not (keep).",
+    help="CSV: add an apostrophe to text that a spreadsheet would run as a formula (guard; the default), or keep it.",
 )
 @click.option(
     "--rejects",
@@ -76,7 +86,14 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @options.scan_options
 @click.option("--follow", is_flag=True, help="Wait for more at the end of each file, until interrupted.")
 @click.option("--resume", type=options.FILE, help="Continue at the position in FILE, and save the new one there.")
-@cluster.dask_options
+@click.option(
+    "--dask",
+    metavar="ADDRESS|local",
+    help="Scan in blocks on a Dask cluster, or on processes of this machine; --output is a directory.",
+)
+@click.option(
+    "--block-bytes", type=click.IntRange(min=1), help="With --dask: approximate bytes of a block; 64 MiB by default."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 @options.exit_zero_option
 def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:
@@ -97,7 +114,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         known = of_scans.chosen(options.scanner(wire), None) if chosen is None else ()
         chosen = [*(chosen or [column.name for column in known]), "carrier"]
     if settings["dask"] is not None:
-        return cluster.scan_on_cluster(names, wire, chosen, settings)
+        return _scan_on_cluster(names, wire, chosen, settings)
     for option in ("rejects", "output", "resume"):
         inputs.check_output(settings[option], names, written=option == "resume")
     crowded = settings["as_json"] and sys.stdout is not None and sys.stdout.isatty()
@@ -152,7 +169,11 @@ def _check(settings: dict[str, Any]) -> None:
         raise click.UsageError("--partition-by needs a directory: --output DIRECTORY")
     if piped and settings["rejects"] == "-":
         raise click.UsageError("records and rejects cannot both go to standard output in a file format")
-    cluster.check(settings)
+    _check_dask(settings)
+    is_csv = written and (settings["format"] or settings["output"].lower()).endswith("csv")
+    if settings["formulas"] is not None and not is_csv:
+        raise click.UsageError("--formulas is for CSV: --output FILE.csv, or --format csv")
+    settings["formulas"] = settings["formulas"] or "guard"
 
 
 def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
@@ -222,6 +243,157 @@ def _file_sink(found: Scan, settings: dict[str, Any], stack: ExitStack) -> NullS
     if named in ("parquet", "arrow") and sys.stdout is not None and sys.stdout.isatty():
         raise click.UsageError(f"a terminal cannot show {named}; send it to a file or a pipe")
     return PipeSink(found, standard_output(shown=True), named, formulas, stack)
+
+
+# --- the rows --------------------------------------------------------------------------------------------------------
+
+
+class NullSink:
+    """Drops all batches; the base of the other sinks. ``take`` each batch, then ``finish``."""
+
+    prints = False
+    """True if rows go to standard output, which may be the terminal that shows progress."""
+    shown = 0
+    """How many rows a table or JSON lines have shown."""
+    full = True
+    """True if no further batch is wanted."""
+    due = False
+    """True if ``commit`` should end the open part, even if no further batch comes."""
+    paths: tuple[str, ...] = ()
+    """Files that were written."""
+
+    def take(self, batch: Batch) -> None:
+        """Writes the requested rows of a batch."""
+
+    def flush(self) -> None:
+        """Passes on at once what was written."""
+
+    def finish(self) -> None:
+        """Writes what was held back; no batch follows."""
+
+    def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
+        """Ends the open part if it is ``due`` or the ``last``. True if all rows up to ``position`` are on disk then, so
+        that a later run can continue from there."""
+        return True
+
+
+class JsonSink(NullSink):
+    """Writes the first ``limit`` rows (None: all) as JSON lines."""
+
+    prints = True
+
+    def __init__(self, found: Scan, output: Output, limit: int | None) -> None:
+        self._columns = found.columns
+        self._output = output
+        self._limit = limit
+        self.full = limit == 0
+
+    def take(self, batch: Batch) -> None:
+        """Shows the rows of a batch, up to ``limit`` rows in all."""
+        from turnwire.log.output.json_lines import slices
+
+        left = None if self._limit is None else self._limit - self.shown
+        for values in slices(batch, left):
+            self.shown += len(values[0])
+            self.full = self.shown == self._limit
+            self.show(values)
+
+    def show(self, values: list[list[Any]]) -> None:
+        """Shows some rows: a list for each column."""
+        self._output.write(self._writer.lines(values))
+
+    @cached_property
+    def _writer(self) -> Any:
+        from turnwire.log.output.json_lines import JsonLines  # msgspec, which a table does without
+
+        return JsonLines(self._columns)
+
+    def flush(self) -> None:
+        """Passes on the lines at once."""
+        self._output.flush()
+
+    finish = flush
+
+
+class TableSink(JsonSink):
+    """Shows the first ``limit`` rows as a table, without empty columns and those ``hidden``; hidden=None shows all."""
+
+    def __init__(self, found: Scan, output: Output, limit: int, hidden: frozenset[str] | None) -> None:
+        super().__init__(found, output, limit)
+        self._hidden = hidden
+        self._rows: list[tuple[Any, ...]] = []
+
+    def show(self, values: list[list[Any]]) -> None:
+        """Collects the rows, and prints the table once there are enough."""
+        columns = zip(self._columns, values, strict=True)
+        shown = [map(milliseconds, each) if column.kind == "timestamp" else each for column, each in columns]
+        self._rows.extend(zip(*shown, strict=True))
+        if self.full:
+            self.finish()
+
+    def finish(self) -> None:
+        """Prints the table of the rows collected."""
+        if self._rows:
+            names = [column.name for column in self._columns]
+            kept = [place for place, name in enumerate(names) if name not in (self._hidden or ())]
+            rows = [[row[place] for place in kept] for row in self._rows]
+            named = [names[place] for place in kept]
+            text = table(named, rows, amounts=False, empty=self._hidden is None, option="--columns")
+            self._output.write(text.encode())
+            self._rows = []
+        self._output.flush()
+
+
+class FileSink(NullSink):
+    """Writes to a file or a directory.
+
+    output: of ``turnwire.log.output``, within its ``with`` block. grows: it is a directory of parts, each of which
+    appears by ``commit`` together with the position after its records.
+    """
+
+    full = False
+
+    def __init__(self, output: Any, grows: bool = False) -> None:
+        self._output = output
+        self._grows = grows
+        self.take = output.take  # type: ignore[method-assign]
+
+    @property
+    def paths(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Files that were written."""
+        return tuple(self._output.paths)
+
+    @property
+    def due(self) -> bool:  # type: ignore[override]
+        """True if the open part is large or old enough to be ended."""
+        return self._grows and bool(self._output.due)
+
+    def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
+        """Ends the open part if it is ``due`` or the ``last``. True if it did, or if there are no parts."""
+        wanted = last or not self._grows or self.due
+        if wanted and self._grows:
+            self._output.commit(position)
+        return wanted
+
+
+class PipeSink(NullSink):
+    """Writes a file format, such as CSV or Parquet, to standard output or a pipe. The ``stack`` ends it."""
+
+    prints = True
+    full = False
+
+    def __init__(self, found: Scan, output: Output, format: str, formulas: str, stack: ExitStack) -> None:
+        from turnwire.log.output.outputs import writer
+
+        self._output = output
+        self._writer = writer(output, found.columns, format, formulas=formulas, stream=True)
+        self.take = self._writer.take  # type: ignore[method-assign]
+        stack.callback(self._writer.abandon)
+
+    def finish(self) -> None:
+        """Writes the end of the format, such as the footer of Parquet."""
+        self._writer.finish()
+        self._output.flush()
 
 
 # --- while it runs --------------------------------------------------------------------------------------------------
@@ -331,3 +503,87 @@ def _show_rejects(found: Scan, output: str | None) -> None:
         where = STANDARD_OUTPUT if output == "-" else output
         told = "--rejects FILE keeps them all" if output is None else f"all are in {where}"
         complain(f"... and {len(found.rejects) - len(first):,} more ({told})")
+
+
+# --- with --dask -----------------------------------------------------------------------------------------------------
+
+
+LOCAL = "local"
+CONNECTING = 10.0
+REFUSED = ("as_json", "follow", "borrow", "partition_by", "rejects", "limit", "format")
+"""Options without a meaning for blocks, which write Parquet files of their own."""
+
+
+def _check_dask(settings: dict[str, Any]) -> None:
+    """Raises UsageError for options that do not go with --dask."""
+    if settings["dask"] is None:
+        if settings["block_bytes"] is not None:
+            raise click.UsageError("--block-bytes is for the blocks of --dask")
+        return
+    for name in REFUSED:
+        if settings[name]:
+            raise click.UsageError(f"--dask cannot be combined with --{name.removeprefix('as_').replace('_', '-')}")
+    if settings["errors"] == "raise":
+        raise click.UsageError("--dask cannot be combined with --errors raise: blocks have no first fault")
+    if settings["output"] in (None, "-") and settings["resume"] is None:
+        raise click.UsageError("--dask writes files: --output DIRECTORY")
+    if None not in (settings["output"], settings["resume"]):
+        parent, output = map(os.path.realpath, (os.path.dirname(settings["resume"]), settings["output"]))
+        if parent != output:
+            raise click.UsageError("with --dask, --resume needs the manifest in the --output directory")
+
+
+def _scan_on_cluster(
+    names: tuple[str, ...], wire: str | None, columns: list[str] | None, settings: dict[str, Any]
+) -> int:
+    """Runs the scan and says what became of its blocks: the exit code, 3 where not all of them are done."""
+    from turnwire.distributed import Manifest, dask_scan
+
+    output = settings["output"] or os.path.dirname(settings["resume"]) or "."
+    chosen = {name: settings[name] for name in ("errors", "unknown", "fences", "batch_bytes")}
+    if settings["block_bytes"] is not None:
+        chosen["block_bytes"] = settings["block_bytes"]
+    chosen["where"] = options.conditions(settings["conditions"], options.scanner(wire).columns)
+    chosen |= {"columns": columns, "wire": wire, "resume": settings["resume"] is not None}
+    progress = Progress(inputs.size(names), wanted=not settings["quiet"])
+
+    def tell(manifest: Manifest) -> None:
+        counts = manifest.counts
+        progress.update(counts.bytes, counts.records, counts.rejects)
+
+    with _client(settings["dask"], settings["threads"]) as client, progress, usage_errors():
+        manifest = dask_scan(list(names), client, out=output, progress=tell, **chosen)
+    if not settings["quiet"]:
+        _summarize_blocks(manifest)
+    if not manifest.complete:
+        return INPUT_OUTPUT
+    return BAD_RECORDS if manifest.counts.reasons else GOOD
+
+
+@contextmanager
+def _client(address: str, threads: int) -> Iterator[Any]:
+    from turnwire.distributed.driver import distributed, local_cluster
+
+    package = distributed()
+    if address == LOCAL:
+        with local_cluster(threads if threads > 1 else None) as cluster, package.Client(cluster) as client:
+            yield client
+        return
+    try:
+        client = package.Client(address, timeout=CONNECTING)
+    except (OSError, ValueError) as error:
+        raise OSError(None, f"cannot reach the Dask scheduler: {error}", address) from None
+    with client:
+        yield client
+
+
+def _summarize_blocks(manifest: Any) -> None:
+    complain_counts(manifest.counts, counted(len(manifest.rows), "block"))
+    missing = [row for row in manifest.rows if row["state"] != "done"]
+    for row in missing[:SHOWN_REJECTS]:
+        block = row["block"]
+        place = f"{block['files'][0]}: bytes {block['start']} to {block['stop']}"
+        complain(f"{row['state']}: {place}: {row['error']}")
+    if missing:
+        complain(f"{counted(len(missing), 'block')} missing; --resume {manifest.path} tries again")
+    complain(f"written {manifest.path}")

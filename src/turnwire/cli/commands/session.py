@@ -63,7 +63,7 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
     """
     import turnwire
     from turnwire.session.writing import packed, paths_of
-    from turnwire.tokens.loading import load
+    from turnwire.tokens.tokenizer import load
 
     names = inputs.checked(sources, output)
     with usage_errors():

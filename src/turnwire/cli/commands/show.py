@@ -11,8 +11,7 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused
-from turnwire.cli.output import complain, tell_left_out, write_json, write_lines
-from turnwire.cli.terminal import milliseconds, printable
+from turnwire.cli.output import complain, milliseconds, printable, tell_left_out, write_json, write_lines
 from turnwire.contract import FORMATS
 
 if TYPE_CHECKING:

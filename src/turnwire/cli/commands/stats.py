@@ -9,8 +9,7 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import conclude, sums, write_json, write_text
-from turnwire.cli.terminal import milliseconds, table
+from turnwire.cli.output import conclude, milliseconds, sums, table, write_json, write_text
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 

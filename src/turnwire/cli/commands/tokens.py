@@ -14,14 +14,12 @@ import click
 from turnwire.cli import inputs, options
 from turnwire.cli.commands.stats import show_groups
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, usage_errors
-from turnwire.cli.output import complain, tell_left_out, write_json, write_text
-from turnwire.cli.terminal import printable, table, text_table
+from turnwire.cli.output import complain, printable, table, tell_left_out, text_table, write_json, write_text
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
-    from turnwire.tokens.advice import Mean
-    from turnwire.tokens.budget import CountedLog, Price, TokenUse
+    from turnwire.tokens.advice import CountedLog, Mean, Price, TokenUse
     from turnwire.tokens.tokenizer import Tokenizer
 
 SHOWN = 5
@@ -71,7 +69,7 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     text. Exits with 1 if a message or conversation is over --max, or a record is damaged; with 4 if --max had nothing
     to count.
     """
-    from turnwire.tokens.budget import spend
+    from turnwire.tokens.advice import spend
 
     names = sources if settings["mcp_schema"] else inputs.checked(sources)
     inputs.check_output(settings["html"], () if settings["mcp_schema"] else names)
@@ -180,7 +178,7 @@ def _priced(row: dict[str, Any], price: Price | None) -> dict[str, Any]:
 def _prepared(settings: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
     """The tokenizers, the context and the price. Raises UsageError for what cannot be used, OSError."""
     from turnwire.tokens import load
-    from turnwire.tokens.loading import DEFAULT
+    from turnwire.tokens.tokenizer import DEFAULT
 
     with usage_errors():
         counters = [load(name) for name in settings["names"] or (DEFAULT,)]
@@ -190,7 +188,7 @@ def _prepared(settings: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
 
 
 def _price(text: str) -> Price:
-    from turnwire.tokens.budget import priced
+    from turnwire.tokens.advice import priced
 
     try:
         numbers = [float(each) for each in text.split(",")]

@@ -12,8 +12,7 @@ import click
 from turnwire import registry
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import complain, conclude, standard_output
-from turnwire.cli.terminal import printable
+from turnwire.cli.output import complain, conclude, printable, standard_output
 from turnwire.contract import FORMATS
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.phrases import counted

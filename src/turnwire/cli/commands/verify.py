@@ -8,8 +8,7 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import write_json, write_lines
-from turnwire.cli.terminal import printable
+from turnwire.cli.output import printable, write_json, write_lines
 from turnwire.errors import RuleError
 
 if TYPE_CHECKING:
