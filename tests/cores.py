@@ -12,8 +12,8 @@ CORES = (
     ("csp.bulk", "_core", "csp.codec"),
     ("json.scanner", "_core", "json.text"),
     ("log.engine.all_wires", "_core", "log.search"),
-    ("log.output.texts", "_views", "log.views"),
-    ("log.output.arrow", "_arrays", "log.arrays"),
+    ("log.output.texts", "_core", "log.arrow"),
+    ("log.output.arrow", "_core", "log.arrow"),
 )
 
 

@@ -47,7 +47,7 @@ def _plain(found: Any) -> Any:
 
 def views(package: ModuleType, data: bytes) -> Any:
     """Spans of the bytes as views, numbers as digits, records one behind the other."""
-    core = load("log.views")
+    core = load("log.arrow")
     spans = [(place, min(data[place] % 40, len(data) - place)) for place in range(0, len(data), 3)][:200]
     offsets, lengths = (np.array([one[part] for one in spans], np.int64) for part in (0, 1))
     half = len(data) // 2

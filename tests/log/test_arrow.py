@@ -34,7 +34,7 @@ pa = pytest.importorskip("pyarrow")
 def unreleased() -> int:
     """The number of structures that consumers have not released: one for each column, dictionary, batch, schema and
     stream."""
-    return len(arrow._owners) + int(arrow._arrays.exported())
+    return len(arrow._owners) + int(arrow._core.exported())
 
 
 pytestmark = pytest.mark.usefixtures("scan_core")

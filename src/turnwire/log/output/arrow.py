@@ -61,8 +61,7 @@ def joined(batches: Iterator[Batch]) -> Iterator[Batch]:
         yield JoinedBatches(waiting) if waiting[1:] else waiting[0]
 
 
-_arrays = _backend.load("log.arrays")
-_callbacks = _backend.load("log.callbacks")
+_core = _backend.load("log.arrow")
 FORMATS = {
     "u64": "L",
     "i64": "l",
@@ -93,7 +92,7 @@ def _release(address: int) -> None:
 
 
 # Consumers release whenever it suits them, also while an exception is on its way.
-_release_schema = SchemaRelease(_callbacks.foreign(_release, ArrowSchema.release.offset))
+_release_schema = SchemaRelease(_core.foreign(_release, ArrowSchema.release.offset))
 # --- schema ---------------------------------------------------------------------------------------------------------
 
 
@@ -168,7 +167,7 @@ def _export_batch(address: int, batch: Any) -> None:
         made[source] if source else _column_array(batch, column)
         for source, column in zip(sources, batch.columns, strict=True)
     ]
-    _arrays.export(address, batch.kept, columns)
+    _core.export(address, batch.kept, columns)
 
 
 # --- capsules -------------------------------------------------------------------------------------------------------
@@ -193,7 +192,7 @@ def _destructor(name: bytes) -> int:
         if struct.release:  # nobody took it
             struct.release(ctypes.pointer(struct))
 
-    return int(_callbacks.foreign(destroy))
+    return int(_core.foreign(destroy))
 
 
 _SCHEMA_NAME, _ARRAY_NAME, _STREAM_NAME = b"arrow_schema", b"arrow_array", b"arrow_array_stream"
@@ -256,7 +255,7 @@ def _close_stream(address: int) -> None:
     stream.release = StreamRelease()
 
 
-_release_stream = StreamRelease(_callbacks.foreign(_close_stream, ArrowStream.release.offset))
+_release_stream = StreamRelease(_core.foreign(_close_stream, ArrowStream.release.offset))
 
 
 def stream_capsule(columns: Sequence[Column], batches: Iterator[Any]) -> object:

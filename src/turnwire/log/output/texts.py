@@ -13,7 +13,7 @@ from turnwire import _backend
 from turnwire.contract import Packed
 from turnwire.log.input.memory import Pool
 
-_views = _backend.load("log.views")
+_core = _backend.load("log.arrow")
 _NOTHING = memoryview(b"")
 _AT_ONCE = 4096
 """Rows whose texts are made at once where somebody goes through all of them."""
@@ -175,9 +175,9 @@ class NumberColumn(TextColumn):
 
     @cached_property
     def _digits(self) -> tuple[memoryview, NDArray[np.int64]]:
-        digits = np.empty((len(self), _views.DECIMAL), np.uint8)
+        digits = np.empty((len(self), _core.DECIMAL), np.uint8)
         lengths = np.empty(len(self), np.int64)
-        _views.decimals(self.numbers, digits, lengths)
+        _core.decimals(self.numbers, digits, lengths)
         return digits.reshape(-1).data, lengths
 
     @cached_property
@@ -188,7 +188,7 @@ class NumberColumn(TextColumn):
     @cached_property
     def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
         """The place where the texts begin in ``buffer``, i64."""
-        places: NDArray[np.int64] = np.arange(len(self), dtype=np.int64) * _views.DECIMAL
+        places: NDArray[np.int64] = np.arange(len(self), dtype=np.int64) * _core.DECIMAL
         return places
 
     @cached_property
@@ -239,14 +239,14 @@ def validity_bitmap(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple
         return None, 0
     masks, bit = valid if isinstance(valid, Bits) else (valid.astype(np.uint16), 0)
     bitmap = np.empty((count + 7) // 8, np.uint8)
-    nulls = count - _views.bits(masks, bit, bitmap)
+    nulls = count - _core.bits(masks, bit, bitmap)
     return (bitmap, nulls) if nulls else (None, 0)
 
 
 def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
     """The arrays that the core exports of these text columns, which have the same number of rows."""
-    if hasattr(_views, "text_column"):  # plain Python makes each by itself
-        return [_views.text_column(text) for text in texts]
+    if hasattr(_core, "text_column"):  # plain Python makes each by itself
+        return [_core.text_column(text) for text in texts]
     found: list[Any] = [None] * len(texts)
     masks: list[Any] = [
         next((one.masks for one in (text.validity, text.escapes) if one is not None), None) for text in texts
@@ -289,7 +289,7 @@ def _spans(texts: Sequence[TextColumn], masks: Any) -> list[Filled]:
         (*place, *map(_bit, (text.validity, text.escapes)), *rooms)
         for text, place, *rooms in zip(texts, places, outs, bitmaps, strict=True)
     ]
-    tallies = _views.text_views(buffer, arena, masks, tuple(columns), *shared)
+    tallies = _core.text_views(buffer, arena, masks, tuple(columns), *shared)
     sizes = np.array([len(buffer), len(arena)], np.int64)
     found = []
     for text, column, (nulls, points, rows, size) in zip(texts, columns, tallies, strict=True):
@@ -313,7 +313,7 @@ def _without_escapes(text: Any, size: int, buffer: Any, arena: Any, masks: Any, 
     escaped, valid = _bit(text.escapes), _bit(text.validity)
     both = 1 << escaped | (1 << valid if valid >= 0 else 0)
     spans = text.offsets, text.lengths
-    return [side[: _views.escaped_views(buffer, arena, *spans, masks, both, side, number, views)]]
+    return [side[: _core.escaped_views(buffer, arena, *spans, masks, both, side, number, views)]]
 
 
 def _filled(count: int, nulls: int, bitmap: Any, views: Any, data: list[Any], sizes: Any) -> Filled:
@@ -332,9 +332,9 @@ def _numbers(text: NumberColumn) -> Filled:
     bitmap, nulls = validity_bitmap(text.validity, count)
     every[:] = 0xFF
     views = out[: count * _VIEW].reshape(count, _VIEW)
-    long = count and int(text.numbers.max()) >= 10**_views.INLINE
-    side = np.empty(count * _views.DECIMAL if long else 0, np.uint8)
-    used = _views.number_views(text.numbers, every if bitmap is None else bitmap, views, side)
+    long = count and int(text.numbers.max()) >= 10**_core.INLINE
+    side = np.empty(count * _core.DECIMAL if long else 0, np.uint8)
+    used = _core.number_views(text.numbers, every if bitmap is None else bitmap, views, side)
     return _filled(count, nulls, bitmap, views, [side[:used]] if used else [], np.array([used], np.int64))
 
 
@@ -347,8 +347,8 @@ def _plain(text: Any, rows: Any, number: int, views: Any) -> list[Any]:
     side, lengths = np.frombuffer(b"".join(plain) or b"\0", np.uint8), np.array([len(one) for one in plain], np.int64)
     (out,), (bitmap,) = _rooms(len(rows), 1)
     column = np.cumsum(lengths) - lengths, lengths, -1, -1, out, bitmap
-    _views.text_views(side, np.empty(0, np.uint8), np.zeros(len(rows), np.uint16), (column,))
+    _core.text_views(side, np.empty(0, np.uint8), np.zeros(len(rows), np.uint16), (column,))
     own = out[: len(rows) * _VIEW].reshape(-1, _VIEW)
-    own.view(np.int32)[lengths > _views.INLINE, 2] = number
+    own.view(np.int32)[lengths > _core.INLINE, 2] = number
     views[rows] = own
     return [side]

@@ -1,9 +1,19 @@
-"""Arrow string views and the texts behind them, in C: the twin of ``log/_views_py.py``."""
+"""What Arrow holds, in C: string views, arrays for consumers, and functions that other libraries may call at any time: the
+twin of ``log/_arrow_py.py``."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
+from cpython.exc cimport PyErr_SetObject, PyErr_WriteUnraisable
+from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
+
+cdef extern from "Python.h":
+    # With PyObject ** as they are: these references are nobody's but ours.
+    void PyErr_Fetch(PyObject **kind, PyObject **value, PyObject **traceback)
+    void PyErr_Restore(PyObject *kind, PyObject *value, PyObject *traceback)
+    void Py_DECREF(PyObject *owner)
+    bint Py_IsInitialized() nogil
 
 cdef extern from "_native/json/strings.h" nogil:
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
@@ -13,6 +23,18 @@ cdef extern from "_native/json/decimals.h" nogil:
     size_t tw_put_decimal(uint8_t *to, uint64_t number)
 
 cdef extern from "_native/log/arrow_layout.h" nogil:
+    ctypedef struct tw_array:
+        int64_t length
+        int64_t null_count
+        int64_t offset
+        int64_t n_buffers
+        int64_t n_children
+        const void **buffers
+        tw_array **children
+        tw_array *dictionary
+        void (*release)(tw_array *) noexcept nogil
+        void *private_data
+    int64_t tw_count_exported(int64_t more)
     int tw_ones_64(uint64_t word)
     uint64_t tw_mask_at(const void *masks, int width, size_t row)
     uint64_t tw_bits(const void *masks, int width, size_t row, size_t count, int bit)
@@ -46,6 +68,11 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
 tw_decimal_tables()
 DECIMAL = 20  # digits of the largest u64
 INLINE = 12  # bytes of text that fit into a view itself
+cdef list FUNCTIONS = []
+cdef Py_ssize_t[6] RELEASES
+
+
+# --- texts as views ---------------------------------------------------------------------------------------------------
 
 
 def text_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, masks, tuple columns not None,
@@ -191,3 +218,171 @@ def number_views(const uint64_t[::1] numbers, const uint8_t[::1] bitmap, uint8_t
     if highest >= 1_000_000_000_000 and side.shape[0] < DECIMAL * count:
         raise ValueError("side is too short for these numbers")
     return tw_number_column(&numbers[0], <size_t>count, &bitmap[0], &out[0, 0], &side[0])
+
+
+# --- arrays -----------------------------------------------------------------------------------------------------------
+
+
+def exported():
+    """The number of arrays, of columns, dictionaries and batches, that consumers have not released."""
+    return tw_count_exported(0)
+
+
+cdef void let_go(PyObject *owner) noexcept with gil:
+    cdef PyObject *kind
+    cdef PyObject *value
+    cdef PyObject *traceback
+    PyErr_Fetch(&kind, &value, &traceback)  # consumers release whenever it suits them
+    Py_DECREF(owner)
+    PyErr_Restore(kind, value, traceback)
+
+
+cdef void release(tw_array *array) noexcept nogil:
+    cdef int64_t place
+    cdef tw_array *child
+    for place in range(array.n_children):
+        child = array.children[place]
+        if child.release != NULL:
+            child.release(child)
+    if array.dictionary != NULL and array.dictionary.release != NULL:
+        array.dictionary.release(array.dictionary)
+    # While the interpreter goes down there is nobody left to give memory back to.
+    if Py_IsInitialized():
+        let_go((<PyObject **>array.private_data)[0])
+    free(array.private_data)
+    tw_count_exported(-1)
+    array.release = NULL
+
+
+cdef void *begin(tw_array *array, int64_t length, int64_t nulls, Py_ssize_t buffers, Py_ssize_t structs,
+                 object owner) except NULL:
+    """An array that holds ``owner``; behind the places of its buffers there are ``structs`` structures with a pointer to
+    each in front of all."""
+    cdef size_t pointers = <size_t>(1 + buffers + structs)
+    cdef char *memory = <char *>malloc(pointers * sizeof(void *) + <size_t>structs * sizeof(tw_array))
+    cdef tw_array **children
+    cdef Py_ssize_t place
+    if memory == NULL:
+        raise MemoryError
+    (<PyObject **>memory)[0] = <PyObject *>owner
+    Py_INCREF(owner)
+    array.length, array.null_count, array.offset = length, nulls, 0
+    array.n_buffers, array.n_children, array.dictionary = buffers, 0, NULL
+    array.buffers = <const void **>memory + 1
+    for place in range(buffers):
+        array.buffers[place] = NULL
+    children = <tw_array **>(<void **>memory + 1 + buffers)
+    for place in range(structs):
+        children[place] = <tw_array *>(memory + pointers * sizeof(void *)) + place
+        children[place].release = NULL
+    array.children = children
+    array.private_data = memory
+    array.release = release
+    tw_count_exported(1)
+    return memory
+
+
+cdef int fill(tw_array *array, int64_t length, int64_t nulls, tuple buffers, tuple dictionary) except -1:
+    cdef Py_buffer view
+    cdef Py_ssize_t place
+    begin(array, length, nulls, len(buffers), 0 if dictionary is None else 1, buffers)
+    for place in range(len(buffers)):
+        buffer = buffers[place]
+        if buffer is not None:
+            PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE)
+            array.buffers[place] = view.buf
+            PyBuffer_Release(&view)  # it stays where it is: the array holds its owner
+    if dictionary is not None:
+        array.dictionary = array.children[0]
+        fill(array.dictionary, dictionary[0], 0, dictionary[1], None)
+    return 0
+
+
+def export(size_t address, int64_t length, list columns):
+    """Makes the struct ArrowArray at ``address`` a struct array of ``length`` rows.
+
+    columns: for each its nulls, its buffers (a tuple of arrays and None) and its dictionary (None, or how many values
+    it has, and their buffers). All stay until the consumer has released them, each column by itself.
+    """
+    cdef tw_array made
+    cdef Py_ssize_t place
+    begin(&made, length, 0, 1, len(columns), None)
+    try:
+        for place in range(len(columns)):
+            nulls, buffers, dictionary = columns[place]
+            made.n_children = place + 1
+            fill(made.children[place], length, nulls, buffers, dictionary)
+    except BaseException:
+        release(&made)
+        raise
+    (<tw_array *>address)[0] = made
+
+
+# --- functions that others call ---------------------------------------------------------------------------------------
+
+
+cdef void drop(int slot, error) noexcept:
+    PyErr_SetObject(type(error), error)
+    PyErr_WriteUnraisable(FUNCTIONS[slot])
+
+
+cdef void again(int slot, void *argument) noexcept:
+    # A signal may have ended the function, at its first step even; who calls ends the process where it did nothing.
+    cdef void **pointer = <void **>(<char *>argument + RELEASES[slot])
+    if pointer[0] == NULL:
+        return
+    try:
+        FUNCTIONS[slot](<size_t>argument)
+    except BaseException as error:
+        drop(slot, error)
+        pointer[0] = NULL
+
+
+cdef void call(int slot, void *argument) noexcept with gil:
+    cdef PyObject *kind
+    cdef PyObject *value
+    cdef PyObject *traceback
+    PyErr_Fetch(&kind, &value, &traceback)
+    try:
+        FUNCTIONS[slot](<size_t>argument)
+    except BaseException as error:
+        if RELEASES[slot] >= 0:
+            again(slot, argument)
+        drop(slot, error)
+    PyErr_Restore(kind, value, traceback)
+
+
+cdef void enter(int slot, void *argument) noexcept nogil:
+    # While the interpreter goes down there is nobody left to give memory back to; but who calls wants to see it done.
+    if Py_IsInitialized():
+        call(slot, argument)
+    elif RELEASES[slot] >= 0:
+        (<void **>(<char *>argument + RELEASES[slot]))[0] = NULL
+
+
+cdef extern from *:
+    """
+    static void (*tw_enter)(int, void *);
+    #define TW_SLOT(number) static void tw_slot_##number(void *argument) { tw_enter(number, argument); }
+    TW_SLOT(0) TW_SLOT(1) TW_SLOT(2) TW_SLOT(3) TW_SLOT(4) TW_SLOT(5)
+    static void (*const tw_slots[6])(void *) = { tw_slot_0, tw_slot_1, tw_slot_2, tw_slot_3, tw_slot_4, tw_slot_5 };
+    """
+    void (*tw_enter)(int slot, void *argument) noexcept nogil
+    void **tw_slots
+
+tw_enter = enter
+
+
+def foreign(function, release=None):
+    """The address of a C function ``void (*)(void *)`` that calls ``function`` with its argument as an integer.
+
+    It may be called from any thread, with or without the GIL, while the interpreter ends (then it only sets the pointer
+    ``release`` bytes into its argument, if any, to NULL), and while an exception is on its way (which goes on
+    afterwards). A function that sets such a pointer to NULL is called again if it raised before doing so. There is room
+    for six, which are never freed.
+    """
+    if len(FUNCTIONS) == 6:
+        raise ValueError("there is room for six functions")
+    RELEASES[len(FUNCTIONS)] = -1 if release is None else release
+    FUNCTIONS.append(function)
+    return <size_t>tw_slots[len(FUNCTIONS) - 1]

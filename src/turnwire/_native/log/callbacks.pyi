@@ -1,3 +1,0 @@
-from collections.abc import Callable
-
-def foreign(function: Callable[[int], object], release: int | None = None) -> int: ...
