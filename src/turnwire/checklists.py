@@ -237,9 +237,9 @@ class RecordChecklist:
         """Forgets the oldest items beyond ``room`` of each kind; later references to them are faults. By default does
         nothing."""
 
-    def give_up(self, clause: str, line: int, count: int = 1) -> None:
+    def give_up(self, clause: str, line: int) -> None:
         """Counts unfinished work that began in a line and is no longer tracked: it stays open."""
-        self._given_up[clause] = self._given_up.get(clause, (0, 0))[0] + count, line
+        self._given_up[clause] = self._given_up.get(clause, (0, 0))[0] + 1, line
 
     def end(self) -> None:
         """Ends the input."""

@@ -94,8 +94,7 @@ class SstpChecklist(checklists.RecordChecklist):
         self._only: Session | None = None  # as long as there is one with a name
         self._spoke: dict[str, Session] = {}
         self._wrapped: dict[tuple[int, int | None], str] = {}
-        self._given_up: dict[str | None, None] = {}  # sessions that are no longer followed
-        self._waiting = 0  # the requests in them
+        self._gone: dict[str | None, None] = {}  # sessions that are no longer followed
 
     def look(self, found: Any) -> None:
         """Notes text that almost forms a message, and how each message is wrapped. One that is in prose or
@@ -119,7 +118,7 @@ class SstpChecklist(checklists.RecordChecklist):
         expect(message, Message, "expected an SSTP message or its text")
         if self._wrapped and (how := self._wrapped.get((line, offset))) is not None:
             self.fault("raw", line, f"the message is inside {how}", offset)
-        if message.session_id in self._given_up:
+        if message.session_id in self._gone:
             self.fault("session", line, f"the session {message.session_id} is no longer tracked", offset)
         for issue in self._issues or (check(message) if message._source is None and self._issues is None else ()):
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
@@ -150,9 +149,11 @@ class SstpChecklist(checklists.RecordChecklist):
         while len(self._sessions) > room:
             name = next(iter(self._sessions))
             session = self._sessions.pop(name)
-            self._given_up[name] = None
-            self._waiting += sum(asked.message.addressee is not None for asked in session.waiting(*_ASKING))
-        for table in (self._given_up, self._spoke):
+            self._gone[name] = None
+            for asked in session.waiting(*_ASKING):
+                if asked.message.addressee is not None:
+                    self.give_up("response", asked.place[0])
+        for table in (self._gone, self._spoke):
             while len(table) > room:
                 del table[next(iter(table))]  # type: ignore[arg-type]
 
@@ -198,8 +199,7 @@ class SstpChecklist(checklists.RecordChecklist):
                 text = f"{message.addressee} has not responded to the {message.KIND} of {message.actor_id}"
                 since = f"clock {message.logical_clock}"
                 self.left("response", line, text, offset, since)
-        if self._waiting:
-            self.left("response", 0, f"{self._waiting:,} more requests, no longer tracked, have no response")
+        super().end()
 
 
 _ALWAYS = frozenset(("object", "raw", "kind", "header", "payload", "schema", "ranges", "actor", "clock", "session"))
