@@ -155,6 +155,7 @@ class Names:
     def __init__(self, context: Context, room: int = 0) -> None:
         self.context = context
         self.room = room
+        self.gives = True
         self._forth: dict[str, dict[str, Any]] = {name: dict(getattr(context, name)) for name in _MAPPINGS}
         self._back = {
             name: {_folded(value): key for key, value in table.items()} for name, table in self._forth.items()
@@ -167,9 +168,9 @@ class Names:
 
     @cached_property
     def plain(self) -> Names:
-        """The same names, of which none is given an id: to see what survives."""
+        """The same names, without what the context gives: none is given an id. To see what survives."""
         made = copy(self)
-        made.room = 0
+        made.room, made.gives, made.mappers = 0, False, {}
         return made
 
     def mapped(self, mapping: str, name: str) -> Any:

@@ -336,12 +336,11 @@ _Naming = tuple[_Key, str, Any, str, int]
 
 
 class _Task(NamedTuple):
-    """A piece of work: its key, its name, whether the source said it, its conversation, who asked, and who was
-    asked; waiting: what has no final answer, the work itself (_WORK) and what these have asked about it."""
+    """A piece of work: its key, its name, its conversation, who asked, and who was asked; waiting: what has no final
+    answer, the work itself (_WORK) and what these have asked about it."""
 
     key: _Key
     name: str
-    said: bool
     conversation: str | None
     requester: str | None
     assignee: str | None
@@ -479,9 +478,9 @@ class Converter:
 
     def close(self) -> Closing:
         """Ends the history; returns open items, and faults that appear only at the end, by the target's checklist."""
+        if self._judge is None:
+            return Closing((), ())
         if self._closing is None:
-            if self._judge is None:
-                return Closing((), ())
             self._judge.end()
             self._closing = Closing(tuple(self._judge.faults), tuple(self._judge.open))
         return self._closing
@@ -504,7 +503,8 @@ class Converter:
             for name, end in (("receiver", to), ("sender", task.assignee)):
                 if end is not None and not is_known(facts, name):
                     facts[name] = end
-        named = (task is not None and task.said) or (self._counted and (task is not None or act in _ASKS))
+        said_by_name = task is not None and not task.name.startswith(_UNNAMED)
+        named = said_by_name or (self._counted and (task is not None or act in _ASKS))
         if named and "task" not in facts and self._mapper.task_form(facts) is not None:
             facts["task"] = f"{_UNNAMED}{self._work + 1}" if task is None else task.name
         if not target.counts:
@@ -523,24 +523,19 @@ class Converter:
         waiting = self._asked.get((conversation, facts.get("sender")))
         return self._tasks[next(iter(waiting))] if waiting else None
 
-    def _done(self, key: _Key) -> None:
-        """Nobody waits for the task any more."""
-        task = self._tasks.get(key)
-        if task is not None:
-            self._answered(task, _WORK, task.requester)
+    def _answered(self, task: _Task, *waiting: Any) -> None:
+        """Nobody waits for these any more. After the work itself the next answer without a name is about other work."""
+        self._unanswered -= len(task.waiting.intersection(waiting))
+        task.waiting.difference_update(waiting)
+        if _WORK in waiting:
             self._let_go(task)
 
     def _let_go(self, task: _Task) -> None:
-        """The next answer without a name is about another task."""
         several = self._asked.get((task.conversation, task.assignee))
         if several is not None:
             several.pop(task.key, None)
             if not several:
                 del self._asked[task.conversation, task.assignee]
-
-    def _answered(self, task: _Task, *waiting: Any) -> None:
-        self._unanswered -= len(task.waiting.intersection(waiting))
-        task.waiting.difference_update(waiting)
 
     def _as_written(self, facts: Facts) -> tuple[Facts, _Naming | None]:
         """The facts with the names that the target's history has for them, and what names the task there from now."""
@@ -558,9 +553,7 @@ class Converter:
 
     def _head(self) -> str:
         """The state that the target's history is in."""
-        if self._state:
-            return self._state
-        default = self._names.default(self.to, "", self._target.state_path)
+        default = self._state or self._names.default(self.to, "", self._target.state_path)
         return (default if isinstance(default, str) else "") or self._target.stateful
 
     def _take_in(self, fields: Fields, facts: Facts) -> None:
@@ -594,10 +587,7 @@ class Converter:
     def _note(self, reader: Mapper, message: Any, facts: Facts, task: _Task | None) -> None:
         """Remembers which task a message ends, who speaks in which conversation, and what was asked of whom."""
         if task is not None and _ends(facts, reader, message):
-            if task.is_told(facts):
-                self._answered(task, task.assignee)
-            else:
-                self._done(task.key)
+            self._answered(task, *([task.assignee] if task.is_told(facts) else [_WORK, task.requester]))
         conversation, ends = facts.get("conversation"), (facts.get("sender"), facts.get("receiver"))
         if conversation is not None:
             for end in ends:
@@ -618,10 +608,9 @@ class Converter:
                 if len(known.waiting) <= self._room:
                     known.waiting.add(ends[0])
             return
-        self._done(key)
-        self._tasks.pop(key, None)
-        said = not name.startswith(_UNNAMED)
-        self._tasks[key] = task = _Task(key, name, said, conversation, *ends, {_WORK})
+        if known is not None:
+            self._answered(self._tasks.pop(key), _WORK, known.requester)
+        self._tasks[key] = task = _Task(key, name, conversation, *ends, {_WORK})
         self._asked.setdefault((conversation, task.assignee), OrderedDict())[key] = None
         self._unanswered += 1
         while len(self._tasks) > self._room:  # what nobody answered stays counted

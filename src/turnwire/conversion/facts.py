@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -248,8 +248,6 @@ def read(fields):
  return facts
 def make(facts, fields, needed):
  get, unread = facts.get, facts.get(UNREAD, NONE){make}
-def back(facts, fields, needed):
- get, unread = facts.get, facts.get(UNREAD, NONE){back}
 """
 _READ = """
  value = get(path{n})
@@ -276,17 +274,16 @@ class _Code:
     its form and its context ask for.
 
     read(fields) -> facts. make(facts, fields, needed) writes the fields of a message, with what the context gives, and
-    lists the paths that it lacks; back(facts, fields, needed) writes those that the facts alone give. facts: path ->
-    fact of what is written. task: the form of the task that the message must name, if it has one.
+    lists the paths that it lacks. facts: path -> fact of what is written. task: the form of the task that the message
+    must name, if it has one.
     """
 
     read: Callable[[Fields], Facts]
     make: Callable[[Facts, Fields, list[Path]], None]
-    back: Callable[[Facts, Fields, list[Path]], None]
 
     def __init__(self, mapper: Mapper, kind: str) -> None:
         names, shape, values = mapper.names, mapper.shape, mapper.names.context.values.get(mapper.wire, _NONE)
-        places, known = tuple(shape.places[kind]), {"names": names, "plain": names.plain, "wire": mapper.wire}
+        places, known = tuple(shape.places[kind]), {"names": names, "wire": mapper.wire}
         (forms, self.facts), gives = _forms(places), []
         self.task: Pair | None = None
         for n, place in enumerate(places):
@@ -317,7 +314,7 @@ def _forms(places: tuple[Place, ...]) -> tuple[dict[str, Any], dict[Path, str]]:
 def _compiled(places: tuple[Place, ...], given: tuple[tuple[bool, bool, bool], ...]) -> CodeType:
     """The code of these places. given: of each, whether the caller has values for it, whether the context gives it,
     and whether by a function."""
-    read = make = back = ""
+    read = make = ""
     for n, (place, (mapped, gives, asked)) in enumerate(zip(places, given, strict=True)):
         form, fact, must = FORMS[place.form], place.fact, place.need == "must"
         if place.form == "content":
@@ -334,16 +331,15 @@ def _compiled(places: tuple[Place, ...], given: tuple[tuple[bool, bool, bool], .
         if not fact:
             make += f"\n {give}"
             continue
-        writes = f"(value := write{n}({'said' if mapped else 'value'}, {{0}}, wire)) is not ABSENT"
+        writes = f"(value := write{n}({'said' if mapped else 'value'}, names, wire)) is not ABSENT"
         if mapped:
             writes = f"(value := values{n}.get(as_key(said := value), ABSENT)) is not ABSENT or {writes}"
         elif form.fits is not None:
             writes = "isinstance(value, str)" if form.fits is _any else f"isinstance(value, str) and fits{n}(value)"
         # What a grave act does says how far the work is: no default may say something else.
         told = "get('act') not in GRAVE" if fact == "status" else "True"
-        make += _WRITE.format(n=n, fact=fact, writes=writes.format("names"), lacks=lacks, given=told, gives=give)
-        back += _WRITE.format(n=n, fact=fact, writes=writes.format("plain"), lacks="pass", given="False", gives="pass")
-    return compile(_FUNCTIONS.format(read=read, make=make, back=back), "<conversion>", "exec")
+        make += _WRITE.format(n=n, fact=fact, writes=writes, lacks=lacks, given=told, gives=give)
+    return compile(_FUNCTIONS.format(read=read, make=make), "<conversion>", "exec")
 
 
 class Mapper(dict[str, _Code]):
@@ -370,6 +366,8 @@ class Mapper(dict[str, _Code]):
     def supply(self, kind: str, path: str, timed: bool, fresh: bool) -> tuple[Any, bool]:
         """The code that gives a field of which the source says nothing, by the context, and whether it is a function
         that is asked; ABSENT if nothing does."""
+        if not self.names.gives:
+            return ABSENT, False
         context, given = self.names.context, self.names.unasked(self.wire, kind, path)
         if given is ABSENT and self.names.room and (letter := self.shape.numbered.get(f"{kind}:{path}")) is not None:
             numbers = self._numbers[letter]
@@ -393,21 +391,26 @@ class Mapper(dict[str, _Code]):
                 facts[UNREAD] = unread
         return facts
 
-    def _written(self, facts: Facts, alone: bool) -> tuple[Fields, list[Path], str]:
-        """The fields of a message, in order the paths that it lacks, and its kind. alone: by the facts alone."""
+    @cached_property
+    def alone(self) -> Mapper:
+        """The same wire by the facts alone: nothing is asked of the caller, and no name is given an id."""
+        return mapper(self.wire, self.names.plain)
+
+    def _written(self, facts: Facts) -> tuple[Fields, list[Path], str]:
+        """The fields of a message, in order the paths that it lacks, and its kind."""
         form = self.kinds.get(facts["act"])
         if form is not None and form.status is not None:
             facts = {**facts, "status": form.status}
         kind, fixed = self.shape.begin(facts["act"], facts)
         code, fields, needed = self[kind], dict(fixed), list[Path]()
-        (code.back if alone else code.make)(facts, fields, needed)
+        code.make(facts, fields, needed)
         fields |= fixed
-        needed += self.shape.finish(fields, facts, self.names.plain if alone else self.names)
+        needed += self.shape.finish(fields, facts, self.names)
         return fields, needed and [path for path in needed if path not in fields], kind
 
     def survivors(self, facts: Facts) -> Fields:
         """The fields that the facts alone give, as far as they reach; nothing is asked of the caller."""
-        return self._written(facts, True)[0] if facts.get("act") in self.acts else {}
+        return self.alone._written(facts)[0] if facts.get("act") in self.acts else {}
 
     def lost(self, fields: Fields, said: Facts, all: bool = True) -> tuple[str, ...]:
         """The fields that are lost or changed in converting back from the facts that a message says; of several, where
@@ -428,7 +431,7 @@ class Mapper(dict[str, _Code]):
 
     def whole(self, facts: Facts) -> Fields:
         """The fields of a whole message. Raises ConvertError(missing_field) with all that is missing."""
-        fields, needed, kind = self._written(facts, False)
+        fields, needed, kind = self._written(facts)
         if not needed:
             return fields
         said = self[kind].facts
