@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from turnwire.sstp.spec import HEADER, PAYLOADS, SCHEMA_IDS, Field, Kind
+from turnwire.json.fields import Field
+from turnwire.sstp.spec import HEADER, PAYLOADS, SCHEMA_IDS, Kind
 
 DATA = Path(__file__).parent.parent / "data"
 VALUES = {
@@ -43,7 +44,7 @@ def header(kind: Kind) -> dict[str, Any]:
 def example(kind: Kind) -> dict[str, Any]:
     return {
         "header": header(kind),
-        "payload": {field.name: copy.deepcopy(VALUES[field.type]) for field in PAYLOADS[kind]},
+        "payload": {field.name: copy.deepcopy(VALUES[field.kind.name]) for field in PAYLOADS[kind]},
     }
 
 

@@ -170,8 +170,9 @@ class Spans:
         code = row[3] & 0xFF
         line = row[2] + 1
         if code < TEMPLATE:
-            head = [self.text(row[place], row[place + 1]) for place in (4, 6, 8)]
-            return CspMessage(*head, _INTENTS[code], self._block(BLOCK_WORD[_INTENTS[code]], row), line=line)
+            sender, receiver, ctx = (self.text(row[place], row[place + 1]) for place in (4, 6, 8))
+            block = self._block(BLOCK_WORD[_INTENTS[code]], row)
+            return CspMessage(sender, receiver, ctx, _INTENTS[code], block, line=line)
         text = self.text(row[0], row[1])
         if code == PREAMBLE:
             return _read_preamble(text, line, row[0], issues)

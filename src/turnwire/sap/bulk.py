@@ -12,24 +12,22 @@ from collections.abc import Iterator
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
+from turnwire.json.fields import Table
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, MemberWork, PairRule
 from turnwire.sap.messages import MESSAGES
 from turnwire.sap.spec import (
-    FORMS,
     MUST,
     RESULT_MARKS,
     TASK_MARKS,
     TERMINAL,
-    VERSION,
     WIRE,
     Alignment,
     Kind,
     PressureLevel,
     Receipt,
     Status,
-    Table,
 )
 
 _DECODE = Deferred("turnwire.sap.codec", "decode")
@@ -73,8 +71,8 @@ _TIME = Fill("time", "time", "issuedAt", "reportedAt")
 def _needs(table: Table, path: str = "") -> Iterator[Need]:
     for field in table.fields:
         where = f"{path}{field.name}"
-        kinds = FORMS[field.kind].scanned + (("null",) if field.nullable else ())
-        yield Need(where, kinds, field.need == MUST and not field.late, field.values, bad=FORMS[field.kind].bad)
+        kinds = field.kind.scanned + (("null",) if field.nullable else ())
+        yield Need(where, kinds, field.need == MUST and not field.late, field.values, bad=field.kind.bad)
         if field.kind is Kind.RECORD and field.table is not None:
             yield from _needs(field.table, f"{where}/")
 
@@ -82,8 +80,8 @@ def _needs(table: Table, path: str = "") -> Iterator[Need]:
 def _values(table: Table, path: str = "") -> Iterator[Value]:
     for field in table.fields:
         where = f"{path}{field.name}"
-        words = (VERSION,) if field.kind is Kind.VERSION else _STATUSES if where == "status" else field.values
-        yield Value(where, FORMS[field.kind].text, words, text="/*/" in where)
+        words = _STATUSES if where == "status" else field.values
+        yield Value(where, field.kind.text, words, text="/*/" in where)
         if field.table is not None:
             yield from _values(field.table, f"{where}/" if field.kind is Kind.RECORD else f"{where}/*/")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
@@ -10,9 +11,10 @@ from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import EncodeError, Issue, Reason
 from turnwire.json import text as json_text
 from turnwire.json._codec_py import Kind as SoundKind, Row
+from turnwire.json.fields import Table, row_of
 from turnwire.json.lazy_object import set_source, set_text
 from turnwire.sap.messages import KEYS, MESSAGES, Ack, JsonObject, Message, Nack, Result, Task
-from turnwire.sap.spec import ERROR_CODES, MUST, RESULT_MARKS, TASK_MARKS, VERSION, WIRE, Kind, Receipt, Table
+from turnwire.sap.spec import ERROR_CODES, MUST, RESULT_MARKS, TASK_MARKS, WIRE, Kind, Receipt
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -37,16 +39,9 @@ _reader = json_text.reader(WIRE, KEYS)
 
 def _rows(table: Table, core: Any) -> Iterator[Row]:
     for field in table.fields:
-        yield Row(
-            field.name,
-            field.kind.name.lower(),
-            field.need == MUST,
-            field.nullable,
-            _MARKED.get((table.name, field.name), ""),
-            (VERSION,) if field.kind is Kind.VERSION else tuple(map(str, field.values)),
-            _CALM.get((table.name, field.name), ()),
-            None if field.table is None else _rules(field.table, core),
-        )
+        place = table.name, field.name
+        of_table = partial(_rules, core=core)
+        yield row_of(field, field.need == MUST, of_table, _MARKED.get(place, ""), _CALM.get(place, ()))
 
 
 _made: dict[tuple[Any, str], Any] = {}

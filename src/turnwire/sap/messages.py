@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overloa
 
 from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason, nearest
+from turnwire.json.fields import Field, FieldKind, Table
 from turnwire.json.lazy_object import LazyObject, copied, forget_text, maker, set_fields
 from turnwire.sap.spec import (
     MAY,
@@ -20,14 +21,12 @@ from turnwire.sap.spec import (
     Alignment,
     CacheMode,
     ErrorCode,
-    Field,
     Kind,
     PressureLevel,
     Priority,
     Receipt,
     RiskTolerance,
     Status,
-    Table,
 )
 from turnwire.sap.times import read_time
 
@@ -207,7 +206,7 @@ class JsonField(Generic[T]):
     attribute in camel case.
 
     Args:
-        kind, need, late, text: as of :class:`~turnwire.sap.spec.Field`.
+        kind, need, late, text: as of :class:`~turnwire.json.fields.Field`.
         shape: a JsonObject class to show an object in (an array of them as a tuple), or an Enum class to show a known
             value in.
         values: of the closed set; default: those of the Enum.
@@ -218,7 +217,7 @@ class JsonField(Generic[T]):
 
     def __init__(
         self,
-        kind: Kind,
+        kind: FieldKind,
         need: str = MAY,
         *,
         shape: type[Any] | None = None,
@@ -235,8 +234,10 @@ class JsonField(Generic[T]):
             table = shape.TABLE
         elif shape is not None and kind is Kind.ENUM and not values:
             values = tuple(member.value for member in shape)
-        self.only = VERSION if kind is Kind.VERSION else values[0] if len(values) == 1 else None  # what it can only be
-        self.field = Field("", kind, need, values, table, nullable, late, text)
+        elif kind is Kind.VERSION:
+            values = (VERSION,)
+        self.only = values[0] if len(values) == 1 else None  # what it can only be
+        self.field = Field("", kind, need, None, values, table, nullable, late, text)
 
     def __set_name__(self, owner: type[Any], attribute: str) -> None:
         first, *others = attribute.split("_")

@@ -69,7 +69,7 @@ def _rules() -> str:
             return example(field.table)
         if field.values:
             return "|".join(field.values)
-        return _SAP_VALUES.get(field.name, f"<{spec.FORMS[field.kind].words}>")
+        return _SAP_VALUES.get(field.name, f"<{field.kind.told}>")
 
     def optional(table: Any, inside: str = "") -> Any:
         for field in table.fields:
@@ -83,7 +83,7 @@ def _rules() -> str:
         if field.values:
             return "|".join(field.values) + null
         if field.table is None:
-            return spec.FORMS[field.kind].words + null
+            return f"{field.kind.told}{null}"
         parts = listed(f"{one.name}: {kind(one)}" for one in field.table.fields)
         return f"array of {{{parts}}}{null}" if field.kind is spec.Kind.RECORDS else f"{{{parts}}}{null}"
 

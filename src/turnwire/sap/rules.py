@@ -7,20 +7,17 @@ cores say the same words in the same order.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from math import isfinite
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from turnwire.errors import Issue, Reason, expect
-from turnwire.json.faults import kind_of
+from turnwire.json.fields import Field, Table, judged
 from turnwire.json.pointers import pointer_step
 from turnwire.sap.codec import conditions, findings, is_clean, is_quiet
 from turnwire.sap.messages import Ack, JsonObject, Nack, Result, Task
-from turnwire.sap.spec import VERSION, WIRE, Field, Kind, Table
-from turnwire.sap.times import DIGEST, UUID, read_time, same_id
+from turnwire.sap.spec import MUST, WIRE, Kind
+from turnwire.sap.times import same_id
 
-ERROR, WARNING = "error", "warning"
-HIGHEST_PRESSURE = 100
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@]+@")
 _ATTACHMENTS = "attachments/uri"
 _URIS = {
@@ -96,101 +93,9 @@ def _texts(value: Any, names: Sequence[str], where: str) -> Iterator[tuple[str, 
         yield where, value
 
 
-def judge(fields: Any, table: Table, path: str = "") -> Iterator[Issue]:
+def judge(fields: Any, table: Table) -> Iterator[Issue]:
     """The issues of an object, in the order of its table: an "error" is what reading refuses."""
-    if not isinstance(fields, dict):
-        yield _wrong_type(path, "an object", fields)
-        return
-    for field in table.fields:
-        name = field.name
-        if name in fields:
-            value, is_sound = fields[name], _SOUND.get(field.kind)
-            if is_sound is not None and type(value) is str and is_sound(value, field):
-                continue  # most are so
-            if not (value is None and field.nullable):
-                yield from _judge_value(value, field, f"{path}/{name}", field.kind)
-        elif field.need == "MUST":
-            text = f"{table.name} must have {name} (section {table.section})"
-            yield Issue(Reason.MISSING_FIELD, f"{path}/{name}", WARNING if field.late else ERROR, text)
-
-
-_TYPES: dict[Kind, tuple[type[Any] | tuple[type[Any], ...], str]] = {
-    **dict.fromkeys((Kind.TEXT, Kind.UUID, Kind.TIME, Kind.VERSION, Kind.ENUM, Kind.DIGEST), (str, "a string")),
-    **dict.fromkeys((Kind.OBJECT, Kind.RECORD, Kind.NUMBERS, Kind.PRESSURE), (dict, "an object")),
-    **dict.fromkeys((Kind.TEXTS, Kind.OBJECTS, Kind.RECORDS), ((list, tuple), "an array")),
-    Kind.BOOLEAN: (bool, "true or false"),
-    Kind.COUNT: (int, "an integer"),
-}
-_ITEMS = {Kind.TEXTS: Kind.TEXT, Kind.OBJECTS: Kind.OBJECT, Kind.RECORDS: Kind.RECORD}
-"""The kind of the items of an array."""
-
-
-def _judge_value(value: Any, field: Field, where: str, kind: Kind) -> Iterator[Issue]:
-    types, wanted = _TYPES.get(kind, (object, ""))
-    if not isinstance(value, types) or (kind is Kind.COUNT and isinstance(value, bool)):
-        yield _wrong_type(where, wanted, value)
-    elif kind is Kind.RECORD and field.table is not None:
-        yield from judge(value, field.table, where)
-    elif kind in _ITEMS:
-        inner = _ITEMS[kind]
-        types = _TYPES[inner][0]
-        for index, item in enumerate(value):
-            if inner is Kind.RECORD or not isinstance(item, types):
-                yield from _judge_value(item, field, f"{where}/{index}", inner)
-    elif kind in (Kind.NUMBERS, Kind.PRESSURE):
-        for name, number in value.items():
-            if not _is_number(number):
-                yield _wrong_type(f"{where}/{pointer_step(str(name))}", "a number", number)
-            elif kind is Kind.PRESSURE and (not 0 <= number <= HIGHEST_PRESSURE or number != int(number)):
-                text = f"pressure must be an integer from 0 to {HIGHEST_PRESSURE} (section 9)"
-                yield Issue(Reason.OUT_OF_RANGE, f"{where}/{pointer_step(str(name))}", WARNING, text)
-    elif (fault := _fault(value, field, kind)) is not None:
-        reason, severity, text = fault
-        yield Issue(reason, where, severity, text)
-
-
-_SOUND: dict[Kind, Callable[[str, Field], object]] = {
-    Kind.TEXT: lambda value, field: True,
-    Kind.ENUM: lambda value, field: value in field.values,
-    Kind.UUID: lambda value, field: UUID.fullmatch(value),
-    Kind.TIME: lambda value, field: (moment := read_time(value)) is not None and moment[1],
-    Kind.VERSION: lambda value, field: value == VERSION,
-    Kind.DIGEST: lambda value, field: DIGEST.fullmatch(value),
-}
-"""True for a text that is one of its kind; the faults of others:"""
-_FAULTS = {
-    Kind.UUID: (Reason.BAD_UUID, ERROR, "an id is a UUID of 36 characters (RFC 4122, section 3)"),
-    Kind.TIME: (Reason.TIMESTAMP_FORM, WARNING, "SAP writes times as YYYY-MM-DDTHH:MM:SSZ (section 3)"),
-    Kind.VERSION: (Reason.UNSUPPORTED_VERSION, ERROR, f'protocolVersion is "{VERSION}" (section 2)'),
-    Kind.DIGEST: (Reason.BAD_DIGEST, WARNING, "a digest must be sha256: and 64 hex digits"),
-}
-
-
-def _fault(value: Any, field: Field, kind: Kind) -> tuple[Reason, str, str] | None:
-    """(reason, severity, words) of a value of the right type that is none of its kind, or a doubtful one."""
-    if kind in _SOUND:
-        if _SOUND[kind](value, field):
-            return None
-        if kind is Kind.ENUM:
-            return Reason.UNKNOWN_VALUE, ERROR, f"{field.name} is one of {', '.join(field.values)}"
-        if kind is Kind.TIME and read_time(value) is None:
-            return Reason.BAD_TIMESTAMP, ERROR, "a time is YYYY-MM-DDTHH:MM:SSZ (section 3)"
-        return _FAULTS[kind]
-    if kind is Kind.COUNT and value < 0:
-        return Reason.OUT_OF_RANGE, ERROR, "this integer must be at least 0"
-    if kind is Kind.QUANTITY and not (_is_number(value) and value >= 0):
-        return Reason.OUT_OF_RANGE, WARNING, "a budget must be a number from 0"
-    return None
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, float):
-        return isfinite(value)
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _wrong_type(where: str, wanted: str, value: Any) -> Issue:
-    return Issue(Reason.WRONG_TYPE, where, ERROR, f"{wanted} is expected here, not {kind_of(value)}")
+    return judged(fields, Field("", Kind.RECORD, MUST, table=table), "", {MUST: "error"})
 
 
 # --- secrets (section 11) ---

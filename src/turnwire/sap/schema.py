@@ -9,11 +9,12 @@ from itertools import islice
 from typing import Any
 
 from turnwire.errors import Issue, MissingDependency, Reason, needs
+from turnwire.json.fields import Field, Table
 from turnwire.json.pointers import pointer_step
 from turnwire.json.text import write
 from turnwire.message import without_dialect
 from turnwire.sap.messages import MESSAGES, Result, Task
-from turnwire.sap.spec import FORMS, Field, Kind, Table
+from turnwire.sap.spec import Kind
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _CONDITIONS: dict[str, list[dict[str, Any]]] = {
@@ -83,7 +84,7 @@ def _shape(field: Field) -> dict[str, Any]:
     elif field.kind is Kind.ENUM:
         shape = {"enum": list(field.values)}
     else:
-        shape = dict(FORMS[field.kind].schema)
+        shape = dict(field.kind.schema)
     if field.nullable and shape:
         shape = {"anyOf": [shape, {"type": "null"}]}
     return {**shape, "description": field.text} if field.text else shape

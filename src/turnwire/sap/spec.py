@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum, StrEnum
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from enum import StrEnum
+from math import inf
+from typing import Any
 
 from turnwire.errors import Reason
-from turnwire.sap.times import DIGEST, UUID
+from turnwire.json.fields import Fault, Field as Field, FieldKind, Table as Table
+from turnwire.sap.times import DIGEST, UUID, read_time
 
 WIRE = "sap"
 VERSION = "2.0"
@@ -108,95 +111,111 @@ TRANSITIONS: dict[Status | None, frozenset[Status]] = {
 """Section 5: from which state (None: a task nobody has reported on) to which. The same state again is progress."""
 
 
-class Kind(int, Enum):
-    """The kind of a field's value. The numbers are shared with the compiled twin."""
-
-    ANY = 0
-    TEXT = 1
-    UUID = 2
-    TIME = 3
-    VERSION = 4
-    BOOLEAN = 5
-    COUNT = 6  # an integer from 0 on
-    OBJECT = 7
-    OBJECTS = 8  # an array of objects
-    TEXTS = 9
-    NUMBERS = 10  # an object whose values are numbers
-    PRESSURE = 11  # the same; a value that is not an integer in 0..100 is doubtful
-    ENUM = 12
-    RECORD = 13
-    RECORDS = 14
-    DIGEST = 15  # sha256:<64 hex digits>; another text is doubtful
-    QUANTITY = 16  # a number from 0 on; anything else is doubtful
+def _of_form(is_sound: Callable[[str], object], *fault: Any) -> Callable[[str, Field], Fault | None]:
+    """What is wrong with a text that is not of a form."""
+    return lambda value, field: None if is_sound(value) else fault
 
 
-class Form(NamedTuple):
-    """The form of a kind of value: as JSON Schema, in words for a model, as the JSON kinds that reading surely takes,
-    the form of its text (of ``turnwire.json.plan``), and why reading refuses a value of the right type."""
-
-    schema: dict[str, Any]
-    words: str
-    scanned: tuple[str, ...]
-    text: str = ""
-    bad: Reason = Reason.WRONG_TYPE
+def _word(value: str, field: Field) -> Fault | None:
+    words = f"{field.name} is one of {', '.join(field.values)}"
+    return None if value in field.values else (Reason.UNKNOWN_VALUE, "error", words)
 
 
-_UUID = {"type": "string", "format": "uuid", "pattern": f"^{UUID.pattern}$"}
-_TIME = {
-    "type": "string",
-    "format": "date-time",
-    "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$",
-}
-_OBJECT = {"type": "object"}
-_PSI = {"type": "integer", "minimum": 0, "maximum": 100}
+def _time(value: str, field: Field) -> Fault | None:
+    found = read_time(value)
+    if found is not None and found[1]:
+        return None
+    words = "SAP writes times as YYYY-MM-DDTHH:MM:SSZ (section 3)"
+    return (Reason.BAD_TIMESTAMP, "error", words) if found is None else (Reason.TIMESTAMP_FORM, "warning", words)
+
+
+def _count(value: int, field: Field) -> Fault | None:
+    return (Reason.OUT_OF_RANGE, "error", "this integer must be at least 0") if value < 0 else None
+
+
+def _number(value: float, field: Field) -> Fault | None:
+    return None if -inf < value < inf else (Reason.WRONG_TYPE, "error", "a finite number is expected here")
+
+
+def _psi(value: float, field: Field) -> Fault | None:
+    fault = _number(value, field)
+    if fault is None and not (0 <= value <= HIGHEST_PRESSURE and value == int(value)):
+        return Reason.OUT_OF_RANGE, "warning", f"pressure must be an integer from 0 to {HIGHEST_PRESSURE} (section 9)"
+    return fault
+
+
+def _quantity(value: Any, field: Field) -> Fault | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return None if is_number and 0 <= value < inf else (Reason.OUT_OF_RANGE, "warning", "a budget is a number from 0")
+
+
+HIGHEST_PRESSURE = 100
+_TIME_FORM = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$"
+_TEXT, _OBJECT = {"type": "string"}, {"type": "object"}
+_PSI = {"type": "integer", "minimum": 0, "maximum": HIGHEST_PRESSURE}
 _ANYTHING = ("string", "object", "array", "boolean", "null", "count", "negative", "fraction")
-FORMS: dict[Kind, Form] = {
-    Kind.ANY: Form({}, "any value", _ANYTHING),
-    Kind.TEXT: Form({"type": "string"}, "string", ("string",)),
-    Kind.UUID: Form(_UUID, "UUID", ("good",), "uuid", Reason.BAD_UUID),
-    Kind.TIME: Form(_TIME, "time", ("good",), "time", Reason.BAD_TIMESTAMP),
-    Kind.VERSION: Form({"const": VERSION}, "string", ("good",), "word", Reason.UNSUPPORTED_VERSION),
-    Kind.BOOLEAN: Form({"type": "boolean"}, "true or false", ("boolean",)),
-    Kind.COUNT: Form({"type": "integer", "minimum": 0}, "integer from 0", ("count",), bad=Reason.OUT_OF_RANGE),
-    Kind.OBJECT: Form(_OBJECT, "object", ("object",)),
-    Kind.OBJECTS: Form({"type": "array", "items": _OBJECT}, "array of objects", ("records",)),
-    Kind.TEXTS: Form({"type": "array", "items": {"type": "string"}}, "array of strings", ("texts",)),
-    Kind.NUMBERS: Form({**_OBJECT, "additionalProperties": {"type": "number"}}, "object of numbers", ("numbers",)),
-    Kind.PRESSURE: Form({**_OBJECT, "additionalProperties": _PSI}, "object of integers from 0 to 100", ("numbers",)),
-    Kind.ENUM: Form({}, "", ("good",), "word", Reason.UNKNOWN_VALUE),  # of these three a field says the rest
-    Kind.RECORD: Form({}, "", ("object",)),
-    Kind.RECORDS: Form({}, "", ("records",)),
-    Kind.DIGEST: Form({"type": "string", "pattern": f"^{DIGEST.pattern}$"}, "sha256: and 64 hex digits", ("string",)),
-    Kind.QUANTITY: Form({"type": "number", "minimum": 0}, "number from 0", _ANYTHING),
-}
+_GOOD, _LIST = ("good",), (list, tuple)
+_uuid = _of_form(UUID.fullmatch, Reason.BAD_UUID, "error", "an id is a UUID of 36 characters (RFC 4122, section 3)")
+_version = _of_form(VERSION.__eq__, Reason.UNSUPPORTED_VERSION, "error", f"this is SAP {VERSION} (section 2)")
+_digest = _of_form(DIGEST.fullmatch, Reason.BAD_DIGEST, "warning", "a digest must be sha256: and 64 hex digits")
+
+
+def _array(name: str, scanned: str, told: str, items: FieldKind) -> FieldKind:
+    return FieldKind(name, _LIST, (scanned,), {"type": "array", "items": items.schema}, told, items=items)
+
+
+def _numbers(name: str, told: str, schema: dict[str, Any], fault: Callable[[Any, Field], Fault | None]) -> FieldKind:
+    items = FieldKind("", (int, float), (), schema, fault=fault)
+    return FieldKind(name, dict, ("numbers",), {**_OBJECT, "additionalProperties": schema}, told, items=items)
+
+
+class Kind:
+    """The kinds of values; of a word and of records, a field says the rest."""
+
+    ANY = FieldKind("any", object, _ANYTHING, {}, "any value")
+    TEXT = FieldKind("text", str, ("string",), _TEXT, "string")
+    UUID = FieldKind(
+        "uuid",
+        str,
+        _GOOD,
+        {**_TEXT, "format": "uuid", "pattern": f"^{UUID.pattern}$"},
+        *("UUID", "uuid", Reason.BAD_UUID, _uuid),
+    )
+    TIME = FieldKind(
+        "time",
+        str,
+        _GOOD,
+        {**_TEXT, "format": "date-time", "pattern": _TIME_FORM},
+        *("time", "time", Reason.BAD_TIMESTAMP, _time),
+    )
+    VERSION = FieldKind(
+        "version", str, _GOOD, {"const": VERSION}, "string", "word", Reason.UNSUPPORTED_VERSION, _version
+    )
+    BOOLEAN = FieldKind("boolean", bool, ("boolean",), {"type": "boolean"}, "true or false")
+    COUNT = FieldKind(
+        "count", int, ("count",), {"type": "integer", "minimum": 0}, "integer from 0", "", Reason.OUT_OF_RANGE, _count
+    )
+    OBJECT = FieldKind("object", dict, ("object",), _OBJECT, "object")
+    OBJECTS = _array("objects", "records", "array of objects", OBJECT)
+    TEXTS = _array("texts", "texts", "array of strings", FieldKind("", str, ("string",), _TEXT))
+    NUMBERS = _numbers("numbers", "object of numbers", {"type": "number"}, _number)
+    PRESSURE = _numbers("pressure", "object of integers from 0 to 100", _PSI, _psi)
+    ENUM = FieldKind("enum", str, _GOOD, {}, "", "word", Reason.UNKNOWN_VALUE, _word)
+    RECORD = FieldKind("record", dict, ("object",))
+    RECORDS = FieldKind("records", _LIST, ("records",), items=RECORD)
+    DIGEST = FieldKind(
+        "digest",
+        str,
+        ("string",),
+        {**_TEXT, "pattern": f"^{DIGEST.pattern}$"},
+        "sha256: and 64 hex digits",
+        fault=_digest,
+    )
+    QUANTITY = FieldKind(
+        "quantity", object, _ANYTHING, {"type": "number", "minimum": 0}, "number from 0", fault=_quantity
+    )
 
 
 MUST, SHOULD, MAY = "MUST", "SHOULD", "MAY"
-
-
-class Field(NamedTuple):
-    """One field of an object: name on the wire, kind of value, need, closed set, nested table, null, and a few words.
-
-    ``late``: its absence is a warning on read although it is a MUST (the document's own example lacks it).
-    """
-
-    name: str
-    kind: Kind
-    need: str = MAY
-    values: tuple[str, ...] = ()
-    table: Table | None = None
-    nullable: bool = False
-    late: bool = False
-    text: str = ""
-
-
-class Table(NamedTuple):
-    """One object: its name, the section that defines it, its fields."""
-
-    name: str
-    section: str
-    fields: tuple[Field, ...]
-
-
 TASK_MARKS = ("issuedAt", "issuer", "target", "constitutionalContext", "payload")
 RESULT_MARKS = ("reportedAt", "producer", "status", "constitutionalEvidence")

@@ -7,6 +7,7 @@ from turnwire.sstp.codec import (
     detect as detect,
     encode as encode,
     from_fields as from_fields,
+    json_schema as json_schema,
     salvage as salvage,
 )
 from turnwire.sstp.messages import (
@@ -21,6 +22,5 @@ from turnwire.sstp.messages import (
     Message as Message,
     Query as Query,
 )
-from turnwire.sstp.schema import json_schema as json_schema
 from turnwire.sstp.session import Agent as Agent, Session as Session
 from turnwire.sstp.spec import WIRE as WIRE, Kind as Kind

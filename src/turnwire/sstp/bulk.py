@@ -6,10 +6,11 @@ from __future__ import annotations
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import Reason
+from turnwire.json.fields import Field
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, PairRule
-from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, TYPES, WIRE, Field, Kind
+from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Kind
 
 COLUMNS = (
     Column("kind", "enum", names=tuple(kind.value for kind in Kind)),
@@ -35,8 +36,7 @@ _FILLED = {column.name for column in COLUMNS} - {"kind", "directed_to"}
 
 
 def _need(part: str, field: Field) -> Need:
-    form = TYPES[field.type]
-    return Need(f"{part}/{field.name}", form.scanned, field.need == "read", bad=form.bad)
+    return Need(f"{part}/{field.name}", field.kind.scanned, field.need == "read", bad=field.kind.bad)
 
 
 def _variant(kind: Kind) -> Variant:
@@ -50,7 +50,7 @@ def _variant(kind: Kind) -> Variant:
     )
     fills = [Fill("kind", "word", "header/kind"), Fill("text", "text", f"payload/{MAIN_TEXT[kind]}")]
     fills += [
-        Fill(field.name, TYPES[field.type].fills, f"{part}/{field.name}")
+        Fill(field.name, field.kind.fills, f"{part}/{field.name}")
         for part, fields in (("header", HEADER), ("payload", PAYLOADS[kind]))
         for field in fields
         if field.name in _FILLED

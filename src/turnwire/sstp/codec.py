@@ -1,4 +1,5 @@
-"""decode, encode, check, detect and salvage of SSTP. Reading is strict, writing stricter; nothing unknown is lost."""
+"""decode, encode, check, detect, JSON Schema and salvage of SSTP. Reading is strict, writing stricter; what is unknown
+is kept."""
 
 from __future__ import annotations
 
@@ -8,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
-from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
+from turnwire.errors import DecodeError, EncodeError, Issue, Reason, UnknownName, expect
 from turnwire.json._codec_py import Kind as PlainKind, Row
+from turnwire.json.fields import Field, Table, row_of
 from turnwire.json.text import compacted, input_bytes, reader, refusal, write
 from turnwire.registry import reading
 from turnwire.sstp.messages import CLASSES, KEYS, Message
 from turnwire.sstp.rules import findings
-from turnwire.sstp.spec import ARTIFACT, HEADER, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, WIRE, Field, Kind
+from turnwire.sstp.spec import HEADER, MEANING, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, WIRE, Kind
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -23,25 +25,14 @@ if TYPE_CHECKING:
 else:
     _core = _backend.load("json.codec")
 
-__all__ = ["Salvaged", "check", "decode", "detect", "encode", "from_fields", "salvage"]
-
-
-_RULES = {"text": "spoken", "text_or_null": "spoken_or_null", "artifacts": "records", "any": "said"}
-"""Type of a field -> the kind of its row, where that has another name."""
-
 
 def _rows(fields: tuple[Field, ...], core: Any) -> list[Row]:
-    inner = {"artifacts": core.Rules(_rows(ARTIFACT, core)) if fields is not ARTIFACT else None}
-    return [
-        Row(
-            field.name,
-            _RULES.get(field.type, field.type),
-            field.need in ("read", "write"),
-            mark={"session_id": "writing", "directed_to": "lent"}.get(field.name, ""),
-            inner=inner.get(field.type),
-        )
-        for field in fields
-    ]
+    marks = {"session_id": "writing", "directed_to": "lent"}
+
+    def rules(table: Table) -> Any:
+        return core.Rules(_rows(table.fields, core))
+
+    return [row_of(field, field.need in ("read", "write"), rules, marks.get(field.name, "")) for field in fields]
 
 
 def codec_of(core: Any, read_source: Callable[..., Any]) -> Any:
@@ -164,6 +155,70 @@ def detect(data: str | Buffer) -> bool:
     if "header" in fields:
         return isinstance(fields["header"], dict) and "payload" in fields
     return "kind" in fields and isinstance(fields.get("origin"), dict)
+
+
+# --- JSON Schema (draft 2020-12), made from the tables that judge ---
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def json_schema(kind: Kind | str | None = None, *, strict: bool = True) -> dict[str, Any]:
+    """The JSON Schema of one kind, or of any message.
+
+    With ``strict``, the schema describes the messages that strict writing accepts, otherwise those that reading
+    accepts. Only ``check`` finds placeholders and two different values of directed_to. Unknown fields are allowed.
+    Raises UnknownName for an unknown kind.
+    """
+    if kind is not None:
+        if kind not in list(Kind):
+            raise UnknownName("kind", kind, [each.value for each in Kind])
+        chosen = Kind(kind)
+        return {"$schema": DIALECT, "title": f"SSTP {chosen}", **_schema(chosen, strict)}
+    return {
+        "$schema": DIALECT,
+        "title": "SSTP message",
+        "oneOf": [{"$ref": f"#/$defs/{each}"} for each in Kind],
+        "$defs": {each.value: _schema(each, strict) for each in Kind},
+    }
+
+
+def _schema(kind: Kind, strict: bool) -> dict[str, Any]:
+    header = _object(HEADER, strict)
+    header["properties"]["kind"] = {"const": kind.value}
+    if strict:
+        header["properties"]["schema_id"] = {"const": SCHEMA_IDS[kind]}
+        header["properties"]["session_id"]["pattern"] = r"[^ \t\n\r\v\f]"  # it is not blank
+    payload = _object(PAYLOADS[kind], strict)
+    result: dict[str, Any] = {
+        "description": f"{kind}: {MEANING[kind]}",
+        "type": "object",
+        "required": ["header", "payload"],
+        "properties": {"header": header, "payload": payload},
+    }
+    if kind is Kind.QUERY:
+        header["properties"]["directed_to"] = {"type": "string"}
+        if strict:
+            payload["required"].remove("directed_to")
+            places = ("payload", "header")
+            result["anyOf"] = [{"properties": {place: {"required": ["directed_to"]}}} for place in places]
+    return result
+
+
+def _object(fields: tuple[Field, ...], strict: bool) -> dict[str, Any]:
+    needed = {"read", "write", "session"} if strict else {"read"}
+    return {
+        "type": "object",
+        "required": [field.name for field in fields if field.need in needed],
+        "properties": {field.name: _type(field, strict) for field in fields},
+    }
+
+
+def _type(field: Field, strict: bool) -> dict[str, Any]:
+    items = {} if field.table is None else {"items": _object(field.table.fields, strict)}
+    return {**field.kind.schema, **(field.kind.strict if strict else {}), **items}
+
+
+# --- messages in other text ---
 
 
 class Salvaged(NamedTuple):

@@ -172,7 +172,7 @@ class Message(LazyObject, contract.Message):
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
-        from turnwire.sstp.schema import json_schema
+        from turnwire.sstp.codec import json_schema
 
         return contract.without_dialect(json_schema(getattr(cls, "KIND", None), strict=False))
 

@@ -397,7 +397,7 @@ class Agent:
         """
         rows = PAYLOADS[kind.KIND]
         refuse_unknown(kind, fields, [*(row.name for row in rows), *_OPTIONAL_OF_HEADER])
-        given = {row.name: _DEFAULTS[row.type] for row in rows if row.type in _DEFAULTS} | fields
+        given = {row.name: _DEFAULTS[row.kind.name] for row in rows if row.kind.name in _DEFAULTS} | fields
         given[MAIN_TEXT[kind.KIND]] = text
         payload = {row.name: given[row.name] for row in rows if row.name in given}
         with self._lock:

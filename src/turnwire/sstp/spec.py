@@ -6,9 +6,11 @@ Everything else of the package is made from these tables: validation, JSON Schem
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, NamedTuple
+from math import isfinite
+from typing import Any
 
 from turnwire.errors import Reason
+from turnwire.json.fields import Fault, Field, FieldKind, Table
 
 WIRE = "sstp"
 
@@ -25,121 +27,129 @@ class Kind(StrEnum):
     MEMORY_DELTA = "memory_delta"
 
 
-class Type(NamedTuple):
-    """A type of values: in Python, in words, as JSON Schema when read and (what it adds) when written strictly, the
-    kinds of JSON values that a scan takes for it, how it fills a column, and why a negative one is refused."""
-
-    types: tuple[type, ...]
-    words: str
-    schema: dict[str, Any]
-    strict: dict[str, Any]
-    scanned: tuple[str, ...]
-    fills: str = ""
-    bad: Reason = Reason.WRONG_TYPE
-
-
-_TEXT: dict[str, Any] = {"type": "string"}
-TYPES: dict[str, Type] = {
-    "text": Type((str,), "a string", _TEXT, {}, ("string",), "text"),
-    "text_or_null": Type((str,), "a string", {"type": ["string", "null"]}, {}, ("string", "null")),
-    "clock": Type(
-        (int,), "an integer", {"type": "integer", "minimum": 0}, {"minimum": 1}, ("count",), "integer", Reason.NEGATIVE
-    ),
-    "fraction": Type(
-        (int, float),
-        "a number",
-        {"type": "number"},
-        {"minimum": 0, "maximum": 1},
-        ("count", "negative", "fraction"),
-        "number",
-    ),
-    "texts": Type((list,), "an array", {"type": "array", "items": _TEXT}, {}, ("texts",)),
-    "list": Type((list,), "an array", {"type": "array"}, {}, ("array",)),
-    "artifacts": Type((list,), "an array", {"type": "array"}, {}, ("records",), "count"),
-    "any": Type((object,), "any value", {}, {}, ()),
-}
-"""The types of fields by their names: "clock" is an integer, 1 or more; "fraction" a finite number from 0 to 1; "list"
-an array of anything; "artifacts" an array of objects with the fields of ARTIFACT."""
+def _said(value: Any, field: Field) -> Fault | None:
+    """What is wrong with a text: it is blank where it must not be, or a placeholder of a template."""
+    if not isinstance(value, str):
+        return None
+    bracketed = field.name in NAME_FIELDS and value[:1] == "<" and value[-1:] == ">" and len(value) > 2
+    if field.name in _EMPTY and not value.strip(" \t\n\r\v\f"):
+        return Reason.EMPTY_VALUE, *_EMPTY[field.name]
+    if bracketed or value in PLACEHOLDERS:
+        return Reason.PLACEHOLDER, "warning", f"{value} is a placeholder that was never filled in"
+    return None
 
 
-class Field(NamedTuple):
-    """One field of a header, a payload or an artifact.
-
-    type: its name in TYPES.
-    need: "read" (its absence is an error), "write" (a warning on reading, an error on writing), "session" (as SESSION
-    says) or "never".
-    example: what the specification's template shows (kind and schema_id depend on the kind).
-    """
-
-    name: str
-    type: str
-    need: str
-    example: object
+_EMPTY = {"actor_id": ("info", "a name must not be empty"), "session_id": ("warning", "session_id must not be empty")}
+"""Header fields that say nothing where they are blank: severity, words."""
 
 
+def _clock(value: int, field: Field) -> Fault | None:
+    if value < 0:
+        return Reason.NEGATIVE, "error", f"{field.name} counts from 1 and is never negative"
+    return None if value else (Reason.OUT_OF_RANGE, "warning", f"{field.name} counts from 1")
+
+
+def _fraction(value: float, field: Field) -> Fault | None:
+    if isinstance(value, float) and not isfinite(value):
+        return Reason.NOT_FINITE, "error", f"{field.name} is a finite number"
+    return None if 0 <= value <= 1 else (Reason.OUT_OF_RANGE, "warning", f"{field.name} must be between 0 and 1")
+
+
+_STRING: dict[str, Any] = {"type": "string"}
+_ARRAY, _NUMBER = {"type": "array"}, {"type": "number"}
+_FROM_0, _FROM_1 = {"type": "integer", "minimum": 0}, {"minimum": 1}
+_NUMBERS = ("count", "negative", "fraction")
+_ITEM, _ARTIFACT = FieldKind("", str, (), _STRING), FieldKind("", dict, ())
+
+TEXT = FieldKind("text", str, ("string",), _STRING, fault=_said, fills="text", row="spoken")
+TEXT_OR_NULL = TEXT._replace(
+    name="text_or_null",
+    types=(str, type(None)),
+    scanned=("string", "null"),
+    schema={"type": ["string", "null"]},
+    row="spoken_or_null",
+)
+CLOCK = FieldKind("clock", int, ("count",), _FROM_0, bad=Reason.NEGATIVE, fault=_clock, strict=_FROM_1, fills="integer")
+"""An integer, 1 or more."""
+FRACTION = FieldKind(
+    "fraction", (int, float), _NUMBERS, _NUMBER, fault=_fraction, strict={"minimum": 0, "maximum": 1}, fills="number"
+)
+"""A finite number from 0 to 1."""
+TEXTS = FieldKind("texts", list, ("texts",), {**_ARRAY, "items": _STRING}, items=_ITEM)
+LIST = FieldKind("list", list, ("array",), _ARRAY)
+"""An array of anything."""
+ARTIFACTS = FieldKind("artifacts", list, ("records",), _ARRAY, items=_ARTIFACT, fills="count", row="records")
+ANY = FieldKind("any", object, (), fault=_said, row="said")
+
+ARTIFACT = (
+    Field("type", TEXT, "write", "fact"),
+    Field("name", TEXT, "write", "<name>"),
+    Field("value", ANY, "write", "<value>"),
+)
+"""The fields of an artifact. Its types are an open set.
+
+The need of a field is "read" (its absence is an error), "write" (a warning on reading, an error on writing), "session"
+(as ``SESSION_OPTIONAL`` says) or "never"; the examples are those of the specification's templates (kind and schema_id
+depend on the kind).
+"""
+ARTIFACT_FIELDS = tuple(field.name for field in ARTIFACT)
+
+_ARTIFACTS = Table("artifact", "", ARTIFACT)
 HEADER: tuple[Field, ...] = (
-    Field("kind", "text", "read", None),
-    Field("actor_id", "text", "read", "<your-agent-id>"),
-    Field("schema_id", "text", "read", None),
-    Field("session_id", "text", "session", "<session>"),
-    Field("provenance", "text", "never", "<tool or source used>"),
-    Field("policy_labels", "texts", "never", []),
-    Field("logical_clock", "clock", "read", 1),
-    Field("risk_score", "fraction", "never", 0.3),
+    Field("kind", TEXT, "read", None),
+    Field("actor_id", TEXT, "read", "<your-agent-id>"),
+    Field("schema_id", TEXT, "read", None),
+    Field("session_id", TEXT, "session", "<session>"),
+    Field("provenance", TEXT, "never", "<tool or source used>"),
+    Field("policy_labels", TEXTS, "never", []),
+    Field("logical_clock", CLOCK, "read", 1),
+    Field("risk_score", FRACTION, "never", 0.3),
 )
 
 PAYLOADS: dict[Kind, tuple[Field, ...]] = {
     Kind.INTENT: (
-        Field("goal", "text", "read", "<what you are trying to achieve>"),
-        Field("assumptions", "texts", "write", []),
-        Field("success_criteria", "text", "write", "<measurable outcome>"),
-        Field("constraints", "texts", "write", []),
+        Field("goal", TEXT, "read", "<what you are trying to achieve>"),
+        Field("assumptions", TEXTS, "write", []),
+        Field("success_criteria", TEXT, "write", "<measurable outcome>"),
+        Field("constraints", TEXTS, "write", []),
     ),
     Kind.QUERY: (
-        Field("question", "text", "read", "<specific question>"),
-        Field("required_fields", "texts", "write", []),
-        Field("uncertainty", "fraction", "write", 0.5),
-        Field("directed_to", "text", "write", "<target-agent-id>"),
+        Field("question", TEXT, "read", "<specific question>"),
+        Field("required_fields", TEXTS, "write", []),
+        Field("uncertainty", FRACTION, "write", 0.5),
+        Field("directed_to", TEXT, "write", "<target-agent-id>"),
     ),
     Kind.KNOWLEDGE: (
-        Field("content", "text", "read", "<your finding>"),
-        Field("confidence", "fraction", "write", 0.9),
-        Field("evidence_refs", "texts", "write", []),
+        Field("content", TEXT, "read", "<your finding>"),
+        Field("confidence", FRACTION, "write", 0.9),
+        Field("evidence_refs", TEXTS, "write", []),
     ),
     Kind.DELEGATION: (
-        Field("task", "text", "read", "<what to do>"),
-        Field("assigned_to", "text", "read", "<target-agent-id>"),
-        Field("required_capabilities", "texts", "write", []),
-        Field("output_schema_id", "text", "write", "ioc.result.v0"),
-        Field("evaluation_criteria", "text", "write", "<how to judge success>"),
+        Field("task", TEXT, "read", "<what to do>"),
+        Field("assigned_to", TEXT, "read", "<target-agent-id>"),
+        Field("required_capabilities", TEXTS, "write", []),
+        Field("output_schema_id", TEXT, "write", "ioc.result.v0"),
+        Field("evaluation_criteria", TEXT, "write", "<how to judge success>"),
     ),
     Kind.COMMIT: (
-        Field("decision", "text", "read", "<what was decided>"),
-        Field("scope", "text", "write", "<what it affects>"),
-        Field("commit_mode", "text", "write", "unilateral"),
-        Field("supersedes", "text_or_null", "write", None),
+        Field("decision", TEXT, "read", "<what was decided>"),
+        Field("scope", TEXT, "write", "<what it affects>"),
+        Field("commit_mode", TEXT, "write", "unilateral"),
+        Field("supersedes", TEXT_OR_NULL, "write", None),
     ),
     Kind.EVIDENCE_BUNDLE: (
-        Field("claim", "text", "read", "<what you are proving>"),
-        Field("artifacts", "artifacts", "write", [{"type": "fact", "name": "<name>", "value": "<value>"}]),
-        Field("verdict", "text", "write", "pass"),
-        Field("checks_run", "list", "write", []),
+        Field("claim", TEXT, "read", "<what you are proving>"),
+        Field("artifacts", ARTIFACTS, "write", [{field.name: field.example for field in ARTIFACT}], table=_ARTIFACTS),
+        Field("verdict", TEXT, "write", "pass"),
+        Field("checks_run", LIST, "write", []),
     ),
     Kind.MEMORY_DELTA: (
-        Field("memory_type", "text", "write", "episodic"),
-        Field("summary", "text", "read", "<what happened>"),
-        Field("derived_rule", "text", "write", "<rule to remember>"),
-        Field("propagation", "text", "write", "domain-wide"),
+        Field("memory_type", TEXT, "write", "episodic"),
+        Field("summary", TEXT, "read", "<what happened>"),
+        Field("derived_rule", TEXT, "write", "<rule to remember>"),
+        Field("propagation", TEXT, "write", "domain-wide"),
     ),
 }
-
-ARTIFACT = (
-    Field("type", "text", "write", "fact"),
-    Field("name", "text", "write", "<name>"),
-    Field("value", "any", "write", "<value>"),
-)
-"""The fields of an artifact. Its types are an open set."""
-ARTIFACT_FIELDS = tuple(field.name for field in ARTIFACT)
 
 MEANING: dict[Kind, str] = {
     Kind.INTENT: "declare a goal or frame the session",
