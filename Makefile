@@ -100,8 +100,8 @@ ifneq ($(TURNWIRE_PURE),)
 SUITES := $(filter-out pure,$(SUITES))
 endif
 CORE := $(if $(PURE),1,0)
-LOG := tests/log tests/read tests/convert
-ABOVE := $(addprefix tests/,cli distributed fuzz ledger packaging prompts report session tokens)
+LOG := tests/log tests/read tests/convert tests/csp
+ABOVE := $(addprefix tests/,cli distributed fuzz ledger packaging prompts report sap session tokens)
 RUN = $(PY) -m pytest -p no:cacheprovider $(ARGS)
 OR_NONE = || [ $$? -eq 5 ]
 
