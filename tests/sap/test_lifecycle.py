@@ -14,7 +14,7 @@ from tests.sap.documents import RESULT, TASK, changed, result, task
 from turnwire import sap
 from turnwire.errors import Reason, RuleError
 from turnwire.sap.builders import NOBODY, make_task
-from turnwire.sap.lifecycle import Lifecycle
+from turnwire.sap.judgement import Lifecycle
 
 pytestmark = pytest.mark.once
 

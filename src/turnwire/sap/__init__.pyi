@@ -29,13 +29,13 @@ from turnwire.sap.cache import (
 from turnwire.sap.checklist import Checklist as Checklist, conformance as conformance
 from turnwire.sap.codec import decode as decode, detect as detect, encode as encode
 from turnwire.sap.handlers import Capability as Capability, Context as Context, Refusal as Refusal, Vetting as Vetting
+from turnwire.sap.judgement import Lifecycle as Lifecycle, TaskProgress as TaskProgress
 from turnwire.sap.learning import (
     LearningLoop as LearningLoop,
     Signal as Signal,
     essence_of as essence_of,
     thresholds_of as thresholds_of,
 )
-from turnwire.sap.lifecycle import Lifecycle as Lifecycle, TaskProgress as TaskProgress
 from turnwire.sap.messages import (
     Ack as Ack,
     AgentError as AgentError,

@@ -41,8 +41,8 @@ from turnwire.sap.handlers import (
     vetted,
     vetters_of,
 )
+from turnwire.sap.judgement import content_of
 from turnwire.sap.learning import from_result
-from turnwire.sap.lifecycle import content_of
 from turnwire.sap.messages import Ack, AgentError, CacheEvidence, Message, Nack, Producer, Result, Task
 from turnwire.sap.schema import output_issues, validator
 from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status

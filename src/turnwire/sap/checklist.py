@@ -12,8 +12,8 @@ from turnwire.checklists import Checklist as Checklist, Clause, Specification, U
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
 from turnwire.sap import judgement
+from turnwire.sap.judgement import Lifecycle, TaskProgress
 from turnwire.sap.learning import LearningLoop
-from turnwire.sap.lifecycle import Lifecycle, TaskProgress
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.rules import check, is_certain
 from turnwire.sap.schema import output_issues

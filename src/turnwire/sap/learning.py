@@ -22,8 +22,7 @@ from turnwire.errors import Reason, RuleError, expect
 from turnwire.json.text import canonical, write
 from turnwire.ledger import Ledger
 from turnwire.sap.cache import WHOLE_PAYLOAD, Essence, Store, without
-from turnwire.sap.judgement import Lesson, is_cached, judge, require_answer
-from turnwire.sap.lifecycle import form_of
+from turnwire.sap.judgement import Lesson, form_of, is_cached, judge, require_answer
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import TERMINAL, WIRE, Alignment, Status
 from turnwire.sap.times import uuid_key

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.errors import Reason, RuleError
 from turnwire.json import text as json_text
 from turnwire.sap.builders import thaw
-from turnwire.sap.lifecycle import content_of
+from turnwire.sap.judgement import content_of
 from turnwire.sap.spec import TERMINAL, WIRE
 
 if TYPE_CHECKING:
