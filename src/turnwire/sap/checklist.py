@@ -96,7 +96,7 @@ class SapChecklist(checklists.RecordChecklist):
         self._now = None if now is None else datetime.fromtimestamp(now, UTC)
         self._clock: datetime | None = None
         self._lifecycle = Lifecycle(strict=False)
-        self._correlations: dict[str, str | None] = {}  # correlationId -> the id of its task, None for several
+        self._correlations: dict[str, TaskProgress | None] = {}  # correlationId -> its task, None for several
         self._early = deque[tuple[int, int | None, Result | Ack | Nack]]()  # what answers no task that was seen before
 
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
@@ -107,11 +107,13 @@ class SapChecklist(checklists.RecordChecklist):
         if isinstance(message, Task):
             self._tell(self._task(message, line, offset), line, offset)
             return
-        answers = self._answers_one(message)
-        self._tell(self._answer(message), line, offset)
+        known, answers = self._asked(message)
+        self._tell(self._answer(message, known), line, offset)
         if isinstance(message, Result):
             self._tell(self._follow(message), line, offset)
-        if not answers:
+        if answers:
+            self.applied.add("correlation")
+        else:
             self._early.append((line, offset, message))
 
     def _tell(self, findings: Iterable[Finding], line: int, offset: int | None) -> None:
@@ -149,37 +151,31 @@ class SapChecklist(checklists.RecordChecklist):
     def _task(self, task: Task, line: int, offset: int | None) -> Iterator[Finding]:
         self.applied |= _OF_TASKS
         yield from self._follow(task)
-        known, correlation = self._lifecycle[task.task_id], task.correlation_id.lower()
+        known, correlation = self._lifecycle[task._fields["taskId"]], task._fields["correlationId"].lower()
         if known.place is None:
             known.task, known.place = known.task or task, (line, offset)
-            self._correlations[correlation] = None if correlation in self._correlations else task.task_id
+            self._correlations[correlation] = None if correlation in self._correlations else known
         else:  # it is sent once more
             known.refused = False
 
-    def _task_of(self, name: str) -> TaskProgress | None:
-        """The task with that id, if it was seen itself."""
-        known = self._lifecycle.get(name)
-        return None if known is None or known.place is None else known
+    def _asked(self, message: Result | Ack | Nack) -> tuple[TaskProgress | None, bool]:
+        """The task that a message answers, if it was seen, and whether it answers any: a receipt may also name the
+        correlation of one, or of several."""
+        fields, is_result = message._fields, isinstance(message, Result)
+        known = self._lifecycle.get(fields["taskId" if is_result else "messageId"])
+        if known is not None and known.place is not None:
+            return known, True
+        if is_result:
+            return None, False
+        correlation = (fields.get("correlationId") or "").lower()
+        return self._correlations.get(correlation), correlation in self._correlations
 
-    def _answers_one(self, message: Result | Ack | Nack) -> bool:
-        """True if a message names a task that was seen, or, if it is a receipt, the correlation of one or several."""
-        if isinstance(message, Result):
-            return self._task_of(message.task_id) is not None
-        named = self._task_of(message.message_id)
-        return named is not None or (message.correlation_id or "").lower() in self._correlations
-
-    def _answer(self, message: Result | Ack | Nack) -> Iterator[Finding]:
+    def _answer(self, message: Result | Ack | Nack, known: TaskProgress | None) -> Iterator[Finding]:
         """The findings of an answer by its task; none where no task was seen, or several have its correlation."""
-        known = self._task_of(message.task_id if isinstance(message, Result) else message.message_id)
-        if known is None and not isinstance(message, Result):
-            name = self._correlations.get((message.correlation_id or "").lower())
-            known = None if name is None else self._task_of(name)
-        if self._answers_one(message):
-            self.applied.add("correlation")
         if known is None or (task := known.task) is None:
             return
-        if not same_id(message._fields.get("correlationId"), task.correlation_id):
-            text = f"{message.kind} of {task.task_id} has another correlationId than its task"
+        if not same_id(message._fields.get("correlationId"), task._fields["correlationId"]):
+            text = f"{message.kind} of {known.task_id} has another correlationId than its task"
             yield "correlation", text, False
         if isinstance(message, Result):
             yield from self._outcome(task, known.refused, message)
@@ -242,8 +238,11 @@ class SapChecklist(checklists.RecordChecklist):
         """Checks results by tasks that came later, and what is unfinished."""
         tasks = [(one, one.task) for one in self._lifecycle.values() if one.place is not None and one.task is not None]
         for line, offset, early in self._early:
-            self._tell(self._answer(early), line, offset)
-            if tasks and not self._answers_one(early):
+            known, answers = self._asked(early)
+            self._tell(self._answer(early, known), line, offset)
+            if answers:
+                self.applied.add("correlation")
+            elif tasks:
                 name = early.task_id if isinstance(early, Result) else early.message_id
                 text = f"a{'n' * (early.kind == 'Ack')} {early.kind} answers {name}, which is the id of no task here"
                 self.fault("correlation", line, text, offset)

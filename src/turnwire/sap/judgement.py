@@ -205,27 +205,30 @@ class Lifecycle(Mapping[str, TaskProgress]):
         raise TypeError(f"expected a Task or a Result, not {type(message).__name__}")
 
     def _feed_task(self, task: Task) -> list[Issue]:
-        known = self._tasks.setdefault(uuid_key(task.task_id), TaskProgress(task.task_id, task.correlation_id))
+        name, correlation = task._fields["taskId"], task._fields["correlationId"]
+        if (known := self.get(name)) is None:
+            known = self._tasks[uuid_key(name)] = TaskProgress(name, correlation)
         if known.task is not None and content_of(known.task) != content_of(task):
             return self._broken(Reason.DUPLICATE, "/taskId", "another task already has this id", "task-id")
-        if known.task is None and not same_id(known.correlation_id, task.correlation_id):
+        if known.task is None and not same_id(known.correlation_id, correlation):
             text = "its results had another one"
             return self._broken(Reason.WRONG_CORRELATION, "/correlationId", text, "correlation")
         known.task = known.task or task
         return []
 
     def _feed_result(self, result: Result) -> list[Issue]:
-        issues, known = [], self._tasks.get(uuid_key(result.task_id))
-        if known is None:
-            known = self._tasks[uuid_key(result.task_id)] = TaskProgress(result.task_id, result.correlation_id)
+        name, correlation = result._fields["taskId"], result._fields["correlationId"]
+        issues = []
+        if (known := self.get(name)) is None:
+            known = self._tasks[uuid_key(name)] = TaskProgress(name, correlation)
             issues.append(Issue(Reason.UNKNOWN_TASK, "/taskId", "info", "the task of this result was not seen"))
-        if not same_id(known.correlation_id, result.correlation_id):
+        if not same_id(known.correlation_id, correlation):
             text = "the correlationId of the task must be preserved (section 5)"
             return self._broken(Reason.WRONG_CORRELATION, "/correlationId", text, "correlation")
         digest = sha256(content_of(result)).digest()
         if digest in known.digests:
             return issues
-        status = Status(result.status)
+        status = Status(result._fields["status"])
         if status not in TRANSITIONS[known.status]:
             text = f"{known.status} is not followed by {status} (section 5)"
             return self._broken(Reason.BAD_TRANSITION, "/status", text, "status")
