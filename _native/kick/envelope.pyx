@@ -19,8 +19,7 @@ from _native.json.rules cimport tw_choice, tw_compacted, tw_rule, tw_rule_word, 
 from turnwire.json import text as json_text
 from turnwire.contract import LIMITS
 from turnwire.kick import envelope_methods as methods
-from turnwire.kick.policy import DEFAULT_POLICY
-from turnwire.kick.rules import is_plain_content, judge, judge_other, unknown_key
+from turnwire.kick.rules import DEFAULT_POLICY, is_plain_content, judge, judge_other, unknown_key
 from turnwire.kick.spec import FIELDS, TYPES, WIRE, MessageType
 
 cdef extern from *:

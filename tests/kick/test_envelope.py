@@ -20,8 +20,7 @@ from turnwire._backend import core_module
 from turnwire.errors import DecodeError, EncodeError, RuleError, WireError
 from turnwire.kick import Envelope, MessageType, channels, check, decode, detect, encode, json_schema
 from turnwire.kick.bulk import PLAN
-from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row
-from turnwire.kick.rules import is_uuid4
+from turnwire.kick.rules import DEFAULT_POLICY, Policy, Row, is_uuid4
 from turnwire.kick.spec import FIELDS, ORCHESTRATOR, REQUIRED_FIELDS, ROLES
 from turnwire.kick.times import is_timestamp
 

@@ -18,7 +18,7 @@ from turnwire.errors import Issue, Reason
 from turnwire.kick import codec as kick_codec
 from turnwire.kick.codec import Envelope
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.policy import DEFAULT_POLICY, allows
+from turnwire.kick.rules import DEFAULT_POLICY, allows
 from turnwire.kick.sections import has_section
 from turnwire.kick.space import first_section, is_answer
 from turnwire.kick.spec import SIGIL

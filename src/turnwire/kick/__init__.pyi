@@ -9,8 +9,7 @@ from turnwire.kick.codec import (
 )
 from turnwire.kick.documents import detect as detect
 from turnwire.kick.monitor import Deadlines as Deadlines, Event as Event, Monitor as Monitor
-from turnwire.kick.policy import DEFAULT_POLICY as DEFAULT_POLICY, Policy as Policy, Row as Row
-from turnwire.kick.rules import lint as lint
+from turnwire.kick.rules import DEFAULT_POLICY as DEFAULT_POLICY, Policy as Policy, Row as Row, lint as lint
 from turnwire.kick.space import Section as Section, Space as Space, parse_space as parse_space
 from turnwire.kick.spec import (
     ROLES as ROLES,

@@ -8,8 +8,7 @@ from turnwire.contract import LIMITS, Limits
 from turnwire.json import text as json_text
 from turnwire.json._write_py import compacted
 from turnwire.kick import envelope_methods as methods
-from turnwire.kick.policy import DEFAULT_POLICY, Policy
-from turnwire.kick.rules import judge, judge_other
+from turnwire.kick.rules import DEFAULT_POLICY, Policy, judge, judge_other
 from turnwire.kick.spec import FIELDS, WIRE
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from turnwire.errors import Reason
 from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.codec import Envelope
 from turnwire.kick.faults import encode_fault
-from turnwire.kick.policy import DEFAULT_POLICY, Policy
+from turnwire.kick.rules import DEFAULT_POLICY, Policy
 from turnwire.kick.space import Section, section_text, task_name
 from turnwire.kick.spec import BROADCAST, DEFAULT_ROWS, ORCHESTRATOR, SIGIL, STATUS_WORDS
 

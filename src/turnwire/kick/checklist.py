@@ -19,7 +19,7 @@ from turnwire.kick.documents import is_document
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.faults import SPACE_WORDS
 from turnwire.kick.monitor import Event, Monitor
-from turnwire.kick.policy import DEFAULT_POLICY, Policy
+from turnwire.kick.rules import DEFAULT_POLICY, Policy
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import WIRE, EventKind
 from turnwire.kick.times import seconds

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from turnwire.contract import Refusal
     from turnwire.errors import Issue
-    from turnwire.kick.policy import Policy
+    from turnwire.kick.rules import Policy
     from turnwire.kick.space import Space
 
 

@@ -19,7 +19,7 @@ from turnwire.checklists import Recent
 from turnwire.errors import Issue, Reason, expect
 from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.policy import DEFAULT_POLICY, Policy, allows
+from turnwire.kick.rules import DEFAULT_POLICY, Policy, allows
 from turnwire.kick.space import first_line, first_section, is_answer, task_name
 from turnwire.kick.spec import (
     BAD_TYPE,

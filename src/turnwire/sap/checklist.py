@@ -18,7 +18,7 @@ from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.rules import check, is_certain
 from turnwire.sap.schema import output_issues
 from turnwire.sap.spec import TERMINAL, CacheMode, ErrorCode, Status
-from turnwire.sap.times import read_time, same_id
+from turnwire.sap.times import read_time, same_id, uuid_key
 
 WIRE = "sap"
 CLAUSES = (
@@ -162,7 +162,7 @@ class SapChecklist(checklists.RecordChecklist):
         """The task that a message answers, if it was seen, and whether it answers any: a receipt may also name the
         correlation of one, or of several."""
         fields, is_result = message._fields, isinstance(message, Result)
-        known = self._lifecycle.get(fields["taskId" if is_result else "messageId"])
+        known = self._lifecycle._tasks.get(uuid_key(fields["taskId" if is_result else "messageId"]))
         if known is not None and known.place is not None:
             return known, True
         if is_result:
@@ -224,11 +224,11 @@ class SapChecklist(checklists.RecordChecklist):
     def forget(self, room: int) -> None:
         """Forgets the oldest tasks beyond ``room``, and the oldest answers to tasks that were not seen. A task that has
         not ended stays open."""
-        while len(self._lifecycle) > room:
-            name, known = next(iter(self._lifecycle.items()))
+        tasks = self._lifecycle._tasks
+        while len(tasks) > room:
+            known = tasks.pop(next(iter(tasks)))
             if known.place is not None and not known.refused and not known.done:
                 self.give_up("processing", known.place[0])
-            self._lifecycle.forget(name)
         while len(self._correlations) > room:
             del self._correlations[next(iter(self._correlations))]
         while len(self._early) > room:
@@ -236,7 +236,9 @@ class SapChecklist(checklists.RecordChecklist):
 
     def end(self) -> None:
         """Checks results by tasks that came later, and what is unfinished."""
-        tasks = [(one, one.task) for one in self._lifecycle.values() if one.place is not None and one.task is not None]
+        tasks = [
+            (one, one.task) for one in self._lifecycle._tasks.values() if one.place is not None and one.task is not None
+        ]
         for line, offset, early in self._early:
             known, answers = self._asked(early)
             self._tell(self._answer(early, known), line, offset)

@@ -6,7 +6,7 @@ Vetting, Results, the cache, learning and the checklist all use this table; conv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
@@ -180,9 +180,8 @@ class TaskProgress:
         return len(self.digests)
 
 
-class Lifecycle(Mapping[str, TaskProgress]):
-    """Tracks tasks until a terminal state; ids and correlation must stay the same. As a mapping it has the progress of
-    each task by its id, in any case, in the order in which they were first seen.
+class Lifecycle:
+    """Tracks tasks until a terminal state; ids and correlation must stay the same.
 
     Args:
         strict: raise RuleError if a rule is violated; False returns a warning and keeps the state.
@@ -190,7 +189,7 @@ class Lifecycle(Mapping[str, TaskProgress]):
 
     def __init__(self, *, strict: bool = True) -> None:
         self.strict = strict
-        self._tasks: dict[str, TaskProgress] = {}
+        self._tasks: dict[str, TaskProgress] = {}  # in the order in which they were first seen
 
     def feed(self, message: Task | Result) -> list[Issue]:
         """Adds the next task or result. A repeated one changes nothing.
@@ -206,7 +205,7 @@ class Lifecycle(Mapping[str, TaskProgress]):
 
     def _feed_task(self, task: Task) -> list[Issue]:
         name, correlation = task._fields["taskId"], task._fields["correlationId"]
-        if (known := self.get(name)) is None:
+        if (known := self._tasks.get(uuid_key(name))) is None:
             known = self._tasks[uuid_key(name)] = TaskProgress(name, correlation)
         if known.task is not None and content_of(known.task) != content_of(task):
             return self._broken(Reason.DUPLICATE, "/taskId", "another task already has this id", "task-id")
@@ -219,7 +218,7 @@ class Lifecycle(Mapping[str, TaskProgress]):
     def _feed_result(self, result: Result) -> list[Issue]:
         name, correlation = result._fields["taskId"], result._fields["correlationId"]
         issues = []
-        if (known := self.get(name)) is None:
+        if (known := self._tasks.get(uuid_key(name))) is None:
             known = self._tasks[uuid_key(name)] = TaskProgress(name, correlation)
             issues.append(Issue(Reason.UNKNOWN_TASK, "/taskId", "info", "the task of this result was not seen"))
         if not same_id(known.correlation_id, correlation):
@@ -242,13 +241,11 @@ class Lifecycle(Mapping[str, TaskProgress]):
         return [Issue(reason, where, "warning", text)]
 
     def __getitem__(self, task_id: str) -> TaskProgress:
+        """The progress of a task. Raises KeyError for one that was never seen."""
         return self._tasks[uuid_key(task_id)]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tasks)
-
-    def __len__(self) -> int:
-        return len(self._tasks)
+    def __contains__(self, task_id: str) -> bool:
+        return uuid_key(task_id) in self._tasks
 
     def ended(self, task_id: str) -> bool:
         """True if a task has ended."""
