@@ -147,10 +147,10 @@ cdef class Envelope:
         self._source, self._own, self._count = text, True, 0
 
     def __repr__(self):
-        return methods.represent(self)
+        return methods.EnvelopeMethods.__repr__(self)
 
     def __eq__(self, other):
-        return methods.equal(self, other)
+        return methods.EnvelopeMethods.__eq__(self, other)
 
 
 cdef inline object unchanged(Envelope it):

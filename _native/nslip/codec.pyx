@@ -271,10 +271,10 @@ cdef class SlipMessage(MessageBase):
         return self.slots.get(slot, default) if index < 0 else default
 
     def __repr__(self):
-        return methods.represent(self)
+        return methods.SlipMethods.__repr__(self)
 
     def __eq__(self, other):
-        return methods.equal(self, other)
+        return methods.SlipMethods.__eq__(self, other)
 
 
 @cython.final

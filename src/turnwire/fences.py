@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import AnyStr
 
-__all__ = ["BEGINNING", "FENCE", "fence_after", "fence_behind", "is_fence"]
-
 BEGINNING = r" {0,3}(?:```|~~~)"
 """The beginning of such a line, as a part of a pattern."""
 FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})([^\n]*)\n?")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from turnwire import _backend
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from turnwire.json import _codec_py as _core
 else:
     _core = _backend.load("json.codec")
-
-copied = _core.copied
 
 
 class LazyObject:
@@ -94,3 +93,18 @@ def maker(wire: str, keys: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
     object, on whatever thread. Raises AttributeError for a message that has neither.
     """
     return _core.Maker(LazyObject.__dict__["_fields"], LazyObject.__dict__["_text"], reader(wire, keys).read)
+
+
+def plain(value: Any) -> Any:
+    """A copy of a value in which messages and records are dicts, tuples lists, and members of enums their values."""
+    return _core.copied(value, _plain_of)
+
+
+def _plain_of(value: Any) -> Any:
+    if isinstance(value, LazyObject):
+        return plain(value._fields)
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.value if isinstance(value, Enum) else value

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from turnwire.kick.codec import Envelope
 
-__all__ = ["DOCUMENTS", "columns", "detect", "faults", "is_document", "read", "read_record"]
-
 _DETECT = Deferred("turnwire.kick.codec", "detect")
 _DECODE = Deferred("turnwire.kick.codec", "decode")
 _BOM = b"\xef\xbb\xbf"

@@ -108,14 +108,6 @@ def field_error(data: Any, fields: Mapping[str, Any]) -> DecodeError:
     return json_text.refusal(data, WIRE, *fault)
 
 
-def represent(envelope: Any) -> str:
-    """Sender, receiver and channel; content may be long and hostile, so only its length is shown."""
-    size = f"{len(envelope.content)} characters" if isinstance(envelope.content, str) else repr(envelope.content)
-    answer = f" for {envelope.correlation_id!r}" if envelope.correlation_id is not None else ""
-    way = f"{envelope.sender!r} to {envelope.receiver!r} on {envelope.channel!r}"
-    return f"<Envelope {envelope.id!r}{answer}: {way}, {size}>"
-
-
 def envelope_text(envelope: Any, cls: type, check: Callable[..., list[Issue]], strict: bool, policy: Policy) -> str:
     """The text of an envelope that a core does not write at once, or why there is none; ``cls`` and ``check`` are the
     core's. See :func:`turnwire.kick.codec.encode`."""
@@ -136,11 +128,6 @@ def envelope_text(envelope: Any, cls: type, check: Callable[..., list[Issue]], s
         if fault is not None:
             raise encode_fault(*fault)
     return json_text.write(fields, WIRE) if unchanged is None else unchanged
-
-
-def equal(left: Any, right: object) -> bool:
-    """True if all fields and extras are equal."""
-    return state(left) == state(right) if type(left) is type(right) else NotImplemented
 
 
 ANNOTATIONS: dict[str, Any] = {
@@ -252,8 +239,16 @@ class EnvelopeMethods(Message):
 
         return without_dialect(json_schema())
 
-    __repr__ = represent
-    __eq__ = equal
+    def __repr__(self) -> str:
+        """Sender, receiver and channel; content may be long and hostile, so only its length is shown."""
+        size = f"{len(self.content)} characters" if isinstance(self.content, str) else repr(self.content)
+        answer = f" for {self.correlation_id!r}" if self.correlation_id is not None else ""
+        way = f"{self.sender!r} to {self.receiver!r} on {self.channel!r}"
+        return f"<Envelope {self.id!r}{answer}: {way}, {size}>"
+
+    def __eq__(self, other: object) -> bool:
+        """True if all fields and extras are equal."""
+        return state(self) == state(other) if type(self) is type(other) else NotImplemented
 
     def __copy__(self) -> Self:
         return type(self)(*state(_handed_out(self)))

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from turnwire.nslip.codec import SlipMessage
 
-__all__ = ["from_cbor", "from_protobuf", "to_cbor", "to_protobuf"]
-
 _core: Any = _backend.load("nslip.codec")
 Values = dict[str, tuple[Any, int]]
 """Field -> its value, and the offset at which it was."""

@@ -13,8 +13,6 @@ from turnwire.nslip.rules import check
 from turnwire.nslip.spec import STRING_SLOTS, WIRE
 from turnwire.registry import reading
 
-__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNTESTED", "conformance"]
-
 CLAUSES = (
     Clause("framing", "3", "A message starts with @ and ends with #, and | separates its fields"),
     Clause("header", "2", "Act, frame, conversation, source, destination and turn are present once"),

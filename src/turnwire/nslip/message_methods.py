@@ -38,24 +38,6 @@ def state(message: Any) -> tuple[Any, ...]:
     return (*(getattr(message, name) for name in FIELDS), Extra() if extra is None else extra)
 
 
-def represent(message: Any) -> str:
-    """The repr of slipcore 0.1.0; ``extra`` is shown only where there is one."""
-    act = getattr(message.act, "name", message.act)
-    frame = getattr(message.frame, "name", message.frame)
-    extra = f" extra={dict(message.extra)}" if message.extra else ""
-    return (
-        f"<SlipMessage conv={message.conv_id} turn={message.turn} src={message.src} dst={message.dst} "
-        f"act={act} frame={frame} slots={message.slots}{extra}>"
-    )
-
-
-def equal(left: Any, right: object) -> bool:
-    """True if all fields are equal; slots compare as dicts do, without their order."""
-    if type(left) is not type(right):
-        return NotImplemented  # type: ignore[no-any-return]
-    return state(left) == state(right)
-
-
 class DataclassAttribute:
     """An attribute of a dataclass, made when first asked for: the import of ``dataclasses`` costs more than all of
     turnwire, so only its users pay for it.
@@ -228,8 +210,21 @@ class SlipMethods(Message):
             "additionalProperties": False,
         }
 
-    __repr__ = represent
-    __eq__ = equal
+    def __repr__(self) -> str:
+        """The repr of slipcore 0.1.0; ``extra`` is shown only where there is one."""
+        act = getattr(self.act, "name", self.act)
+        frame = getattr(self.frame, "name", self.frame)
+        extra = f" extra={dict(self.extra)}" if self.extra else ""
+        return (
+            f"<SlipMessage conv={self.conv_id} turn={self.turn} src={self.src} dst={self.dst} "
+            f"act={act} frame={frame} slots={self.slots}{extra}>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """True if all fields are equal; slots compare as dicts do, without their order."""
+        if type(self) is not type(other):
+            return NotImplemented  # type: ignore[no-any-return]
+        return state(self) == state(other)
 
     def _repr_html_(self) -> str:
         from turnwire.showing import fields

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overloa
 from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason, nearest
 from turnwire.json.fields import Field, FieldKind, Table
-from turnwire.json.lazy_object import LazyObject, copied, forget_text, maker, set_fields
+from turnwire.json.lazy_object import LazyObject, forget_text, maker, plain as plain, set_fields
 from turnwire.sap.spec import (
     MAY,
     MUST,
@@ -184,21 +184,6 @@ def _unknown(cls: type[JsonObject], name: str) -> str:
     near = None if name.startswith("__") else nearest(name, alike)
     hint = "" if near is None else f"; did you mean {alike[near]!r}?"
     return f"{cls.__name__} has no field {name!r}{hint}"
-
-
-def plain(value: Any) -> Any:
-    """A copy of a value in which every record is a dict, every tuple a list and every enum member its value."""
-    return copied(value, _plain_of)
-
-
-def _plain_of(value: Any) -> Any:
-    if isinstance(value, JsonObject):
-        return plain(value._fields)
-    if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value.value if isinstance(value, Enum) else value
 
 
 class JsonField(Generic[T]):

@@ -12,26 +12,15 @@ from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, PairRule
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Kind
 
+_NAMES = (
+    *("actor_id", "schema_id", "session_id", "logical_clock", "addressee", "directed_to", "assigned_to", "text"),
+    *("provenance", "risk_score", "confidence", "uncertainty", "commit_mode", "verdict", "artifacts", "memory_type"),
+)
+_NUMBERS = {"logical_clock": "i64", "risk_score": "f64", "confidence": "f64", "uncertainty": "f64", "artifacts": "i64"}
 COLUMNS = (
     Column("kind", "enum", names=tuple(kind.value for kind in Kind)),
-    Column("actor_id", "text"),
-    Column("schema_id", "text"),
-    Column("session_id", "text", nullable=True),
-    Column("logical_clock", "i64", nullable=True),
-    Column("addressee", "text", nullable=True),
-    Column("directed_to", "text", nullable=True),
-    Column("assigned_to", "text", nullable=True),
-    Column("text", "text", nullable=True),
-    Column("provenance", "text", nullable=True),
-    Column("risk_score", "f64", nullable=True),
-    Column("confidence", "f64", nullable=True),
-    Column("uncertainty", "f64", nullable=True),
-    Column("commit_mode", "text", nullable=True),
-    Column("verdict", "text", nullable=True),
-    Column("artifacts", "i64", nullable=True),
-    Column("memory_type", "text", nullable=True),
+    *(Column(name, _NUMBERS.get(name, "text"), nullable=name not in ("actor_id", "schema_id")) for name in _NAMES),
 )
-
 _FILLED = {column.name for column in COLUMNS} - {"kind", "directed_to"}
 
 
