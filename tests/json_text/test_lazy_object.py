@@ -18,7 +18,7 @@ from tests.sstp.examples import example, real
 from turnwire import sap, sstp
 from turnwire.contract import LIMITS
 from turnwire.json import _codec_py as pure_codec, _text_py as pure_text, _write_py as pure_write, lazy_object
-from turnwire.sap import messages as sap_messages, rules as sap_rules
+from turnwire.sap import rules as sap_rules
 from turnwire.sap.codec import kind_of
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import Kind
@@ -237,10 +237,10 @@ def test_copies_are_json_values_through_and_through(monkeypatch: pytest.MonkeyPa
         deep = [deep]
     value = {"a": [1, 2.5, {"b": None}], "kinds": (Kind.COMMIT,), "record": TASK, "numbers": {1: {"x": [True]}}}
     plain = {"a": [1, 2.5, {"b": None}], "kinds": ["commit"], "record": TASK, "numbers": {"1": {"x": [True]}}}
-    for copied in {lazy_object.copied, pure_codec.copied}:
-        monkeypatch.setattr(sap_messages, "copied", copied)
-        made = sap_messages.plain(value)
+    for core in {lazy_object._core, pure_codec}:
+        monkeypatch.setattr(lazy_object, "_core", core)
+        made = lazy_object.plain(value)
         assert made == plain
         assert made["a"] is not value["a"] and made["a"][2] is not value["a"][2]  # type: ignore[index]
         with pytest.raises(RecursionError):
-            sap_messages.plain(deep)
+            lazy_object.plain(deep)

@@ -223,7 +223,7 @@ class SlipMethods(Message):
     def __eq__(self, other: object) -> bool:
         """True if all fields are equal; slots compare as dicts do, without their order."""
         if type(self) is not type(other):
-            return NotImplemented  # type: ignore[no-any-return]
+            return NotImplemented
         return state(self) == state(other)
 
     def _repr_html_(self) -> str:
