@@ -412,7 +412,7 @@ class UsageSum:
         self._merge()
         names = list(self._names)
         places = np.array([*self._places], np.int64).reshape(-1, len(_PLACE))
-        kept = [rows[~rows["bare"]] for rows in _without_repeats(self._told_once(), places)]
+        kept: list[Any] = [rows[~rows["bare"]] for rows in _without_repeats(self._told_once(), places)]
         copies, unusable = self._taken - self._bare - sum(map(len, kept)), self._unusable
         runs = _Runs({} if mode == "calculate" else self._totals, places)
         for rows in kept if runs.totals else ():
@@ -460,7 +460,7 @@ class UsageSum:
     def _told_once(self) -> list[NDArray[Any]]:
         """The responses without copies that ``first`` alone tells. A response of a side conversation goes; a message of
         an API, which may be all that is left of a damaged record, has the best counts of both."""
-        kept = self._kept
+        kept: list[Any] = self._kept  # arrays, whose type makes mypy try all overloads of what is called
         for rank in (1, 2):
             later = np.concatenate([rows[rows["rank"] == rank] for rows in kept])
             if not len(later):
@@ -491,7 +491,7 @@ class UsageSum:
         return tokens, paid, cost, unpriced & (paid > 0)
 
 
-def _without_repeats(kept: list[NDArray[Any]], places: NDArray[np.int64]) -> list[NDArray[Any]]:
+def _without_repeats(kept: list[Any], places: NDArray[np.int64]) -> list[NDArray[Any]]:
     """The responses without what repeats the tokens of others in its trace, or in its session if it has none: what the
     most of these are beyond the sum of the others is added to the largest response. In a trace without responses that
     is the largest of them, since it encloses the rest; in a session they all count."""
