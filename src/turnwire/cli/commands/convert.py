@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +64,8 @@ def command(
         given = [one.opts[0] for one in click.get_current_context().command.params if settings.get(one.name or "")]
         if given or source in registry.names():
             raise click.UsageError(f"{given[0] if given else f'--from {source}'} is for wires, not for --to {target}")
-        with _opened(output, verbose) as shown:
-            return _export(names, target, source, shown, verbose, **tells)
+        with _writing(output, target, verbose, **tells) as writer:
+            return _export(names, target, source, writer)
     if source is not None and source not in registry.names():
         raise click.UsageError(f"--from {source} is for --to {', '.join(EXPORTS)}")
     context = turnwire.Context() if settings["context"] is None else options.context_of(settings["context"])
@@ -78,8 +78,7 @@ def command(
     choices: dict[str, Any] = {name: settings[name] for name in ("carry", "nearest", "restore")}
     choices["key"] = settings["key"] and inputs.content(settings["key"]).strip()
     converter = turnwire.Converter(target, context=context, **choices)
-    with _opened(output, verbose) as shown:
-        writer = _Writer(target, *shown, verbose, **tells)
+    with _writing(output, target, verbose, **tells) as writer:
         return _convert(names, source, converter, writer)
 
 
@@ -127,109 +126,98 @@ def _convert(names: Sequence[str], source: str | None, converter: turnwire.Conve
     return OPEN if left else GOOD if begun else NOTHING
 
 
-def _export(
-    names: Sequence[str],
-    to: str,
-    wire: str | None,
-    shown: tuple[Any, Notes],
-    verbose: bool,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def _export(names: Sequence[str], to: str, wire: str | None, writer: _Writer) -> int:
     """Writes sessions of real traffic in a form of another tool, line by line, with what is lost: the exit code."""
     from turnwire.read.exporting import export
 
     found = export(list(names), to, wire=wire)
-    output, lines = shown
-    notes = Notes(verbose)
-    for line in found:
-        if as_json:
-            place = {"file": inputs.shown(line.file), "line": line.line}
-            write_json([{**place, "to": to, "text": line.text, "dropped": list(line.dropped)}], output)
+    for one in found:
+        if writer.as_json:
+            writer.row(one, to=to, text=one.text, dropped=list(one.dropped))
             continue
-        if line.text is not None:
-            lines.add(f"{line.text}\n")
-        if line.dropped and not quiet:
-            word = "dropped" if line.text is not None else f"no form in {to}"
-            notes.add(f"{inputs.shown(line.file)}:{line.line}: {word}: {', '.join(line.dropped)}")
-    lines.close()
-    notes.close()
+        if one.text is not None:
+            writer.message(one.text)
+        if one.dropped:
+            word = "dropped" if one.text is not None else f"no form in {to}"
+            writer.tell(one, f"{word}: {', '.join(one.dropped)}")
+    writer.close()
     counts = found.counts
     tell_left_out(counts.rejects, f"scan --wire {wire or 'formats'}")
-    if not counts.records and not quiet:
+    if not counts.records and not writer.quiet:
         inputs.tell_none(names, wire, "record", "--from")
     return BAD_RECORDS if counts.rejects else GOOD if counts.records else NOTHING
 
 
 @contextmanager
-def _opened(path: str | None, verbose: bool) -> Iterator[tuple[Any, Notes]]:
-    """The output, a file that is there whole or not at all, and what writes messages to it: on a terminal the first
-    ones alone, unless all are asked for."""
+def _writing(path: str | None, target: str, verbose: bool, as_json: bool, quiet: bool) -> Iterator[_Writer]:
+    """The writer to a file, which is there whole or not at all, or to standard output: on a terminal of the first
+    messages alone, unless all are asked for."""
     from turnwire.atomic import AtomicFile
 
     with AtomicFile(path) if path not in (None, "-") else standard_output(shown=True) as output:
         all = verbose or path not in (None, "-") or not sys.stdout.isatty()
-        yield output, Notes(all, lambda text: output.write(text.encode()), "more messages (-v shows all)")
+        messages = Notes(all, lambda text: output.write(text.encode()), "more messages (-v shows all)")
+        yield _Writer(target, output, messages, verbose, as_json, quiet)
         output.flush()
 
 
 class _Writer:
-    """Messages to standard output, what was lost or refused to standard error, or all as JSON lines."""
+    """Messages to the output, what was lost or refused to standard error, or all as JSON lines."""
 
-    def __init__(self, target: str, output: Any, messages: Notes, verbose: bool, *, as_json: bool, quiet: bool) -> None:
-        self._output, self._messages = output, messages
-        self.notes = Notes(verbose)
-        self.target, self.quiet, self.verbose = target, quiet, verbose
-        self._lead = "\n" if registry.wire(target).style == LINES else ""
-        self._json = as_json
-        self._first = True
+    def __init__(self, target: str, output: Any, messages: Notes, verbose: bool, as_json: bool, quiet: bool) -> None:
+        self._output, self._messages, self._notes = output, messages, Notes(verbose)
+        self.target, self.verbose, self.as_json, self.quiet = target, verbose, as_json, quiet
+        self._between = "\n" if target not in EXPORTS and registry.wire(target).style == LINES else ""
+        self._lead = ""
         self.refused = 0
 
     @property
     def tells(self) -> bool:
         """True if it tells what was dropped, not only that something was."""
-        return self._json or (self.notes.told and not self.quiet)
+        return self.as_json or (self._notes.told and not self.quiet)
 
     def close(self) -> None:
         """Tells how many messages and notes were left out."""
         self._messages.close()
-        self.notes.close()
+        self._notes.close()
+
+    def row(self, one: Any, **fields: Any) -> None:
+        """A line of JSON about a record."""
+        write_json([{"file": inputs.shown(one.file), "line": one.line, **fields}], self._output)
+
+    def message(self, text: str) -> None:
+        """One message as text."""
+        self._messages.add(self._lead + text + "\n" * (not text.endswith("\n")))
+        self._lead = self._between
+
+    def tell(self, one: Any, text: str | Callable[[], str], always: bool = False) -> None:
+        """What became of a record; quietly no more than that it was refused."""
+        if always or not self.quiet:
+            self._notes.add(lambda: f"{inputs.shown(one.file)}:{one.line}: {text if isinstance(text, str) else text()}")
 
     def write(self, found: Located, text: str, converted: Converted) -> None:
         """One converted message."""
-        file, line, dropped = found.file, found.line, converted.dropped
-        if self._json:
-            made = {"file": file, "line": line, "wire": self.target, "message": text, "dropped": list(dropped)}
-            self._line(made if converted.nearest is None else {**made, "nearest": converted.nearest})
+        nearest, dropped = converted.nearest, converted.dropped
+        if self.as_json:
+            more = {} if nearest is None else {"nearest": nearest}
+            self.row(found, wire=self.target, message=text, dropped=list(dropped), **more)
             return
-        if not self._first:
-            text = self._lead + text
-        self._first = False
-        self._messages.add(text if text.endswith("\n") else f"{text}\n")
-        if self.quiet:
-            return
-        if converted.nearest is not None:
-            self.notes.add(lambda: f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}")
+        self.message(text)
+        if nearest is not None:
+            self.tell(found, f"nearest: {nearest}")
         if dropped:
-            self.notes.add(lambda: f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}")
+            self.tell(found, lambda: f"dropped: {', '.join(dropped)}")
 
     def refuse(self, found: Located, error: WireError) -> None:
         """One record that could not be read or has no form in the target."""
-        file, line = found.file, found.line
         self.refused += 1
-        if self._json:
-            fault: dict[str, Any] = {"error": str(error.reason), "text": in_options(error.text)}
-            fault["missing"] = list(getattr(error, "missing", ()))
-            known, nearest = getattr(error, "known", None), getattr(error, "nearest", None)
-            fault |= {"known": known} if known else {}
-            fault |= {"nearest": nearest} if nearest else {}
-            self._line({"file": file, "line": line, "wire": self.target, **fault})
-        else:
-            self.notes.add(lambda: f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}")
-
-    def _line(self, values: dict[str, Any]) -> None:
-        write_json([{**values, "file": inputs.shown(values["file"])}], self._output)
+        if not self.as_json:
+            self.tell(found, lambda: f"{error.reason}: {in_options(error.text)}", always=True)
+            return
+        more = {name: said for name in ("known", "nearest") if (said := getattr(error, name, None))}
+        missing = list(getattr(error, "missing", ()))
+        fault = {"error": str(error.reason), "text": in_options(error.text), "missing": missing, **more}
+        self.row(found, wire=self.target, **fault)
 
 
 def _messages(names: Sequence[str], wire: str | None) -> Iterator[Located]:

@@ -19,7 +19,7 @@ from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
-    from turnwire.tokens.advice import CountedLog, Mean, Price, TokenUse
+    from turnwire.tokens.advice import CountedLog, Price, TokenUse
     from turnwire.tokens.tokenizer import Tokenizer
 
 SHOWN = 5
@@ -226,7 +226,7 @@ def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json
 
     for one in means(found, counters, context=context):
         if as_json:
-            write_json([{"comparison": one.to_dict()}])
+            write_json([{"comparison": one._asdict()}])
             continue
         title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
         written = [spent for (wire, name), spent in found.spent.items() if name == one.tokenizer and one.of(wire)]
@@ -236,23 +236,22 @@ def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json
             f"as written: {mean:,.1f}, the mean of {messages}; text between them is not counted",
             f"alone: {one.sampled:,} of {messages}, each as a separate text",
             f"together: the first {counted(one.first, 'message')} as one text, with the legend it needs",
-            *(f"{row.format}: {row.note}" for row in one.rows if row.note),  # a table would cut it
+            *(f"{row['format']}: {row['note']}" for row in one.rows if row["note"]),  # a table would cut it
         ]
         if not advised:
             absent = {f"{one.wire} as {wire}": why for wire, why in one.absent.items()}
             lines += [f"not tried: {line}" for line in untried(absent, context is not None)]
         text = "".join(f"{printable(line)}\n" for line in lines)
-        rows = [_compared(row) for row in one.rows]
-        write_text(f"\n{title}\n{table(list(rows[0]), [[*row.values()] for row in rows], DIGITS)}{text}")
-
-
-def _compared(mean: Mean) -> dict[str, Any]:
-    return {
-        "format": mean.format,
-        **{name: getattr(mean, name.replace(" ", "_")) for name in DIGITS},
-        "carries all": {True: "yes", False: "no", None: None}[mean.round_trip],
-        "dropped": ", ".join(mean.dropped),
-    }
+        carries = {True: "yes", False: "no", None: None}
+        cells = [
+            [
+                row["format"],
+                *(row[name.replace(" ", "_")] for name in DIGITS),
+                *(carries[row["round_trip"]], ", ".join(row["dropped"])),
+            ]
+            for row in one.rows
+        ]
+        write_text(f"\n{title}\n{table(['format', *DIGITS, 'carries all', 'dropped'], cells, DIGITS)}{text}")
 
 
 def _advise(found: CountedLog, counters: list[Tokenizer], context: Any, price: Any, settings: dict[str, Any]) -> None:
