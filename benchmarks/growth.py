@@ -34,7 +34,7 @@ from turnwire import Context, Decoder, csp, kick, sap, session, sstp, tokens  # 
 from turnwire.errors import ConvertError, WireError  # noqa: E402
 from turnwire.log import stats  # noqa: E402
 from turnwire.nslip import Slot  # noqa: E402
-from turnwire.read.judging import conform  # noqa: E402
+from turnwire.read.located import conform  # noqa: E402
 from turnwire.report import report  # noqa: E402
 
 DOUBLING = 2.4

@@ -79,7 +79,7 @@ MORE = """if True:
     there = turnwire.convert(ping, "csp", context=turnwire.Context(defaults={"csp": fields}))
     assert turnwire.convert(there.message, "ping").message.subject == "hello", there
     assert turnwire.tokens.advise(log).table()
-    from turnwire.read.judging import conform
+    from turnwire.read.located import conform
     [clause] = conform("ping", log)
     assert (clause.status, clause.reason) == ("fail", "line 2: it is longer")
     print("more")

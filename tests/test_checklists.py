@@ -34,7 +34,7 @@ from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import Reason
 from turnwire.kick.spec import FAULTS, RULES, EventKind
 from turnwire.nslip.spec import REASONS as SLIP_REASONS
-from turnwire.read.judging import conform
+from turnwire.read.located import conform
 from turnwire.sstp.session import RULES as TURN_RULES
 
 pytestmark = pytest.mark.once

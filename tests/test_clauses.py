@@ -9,7 +9,7 @@ from tests.cli.running import turnwire as run
 from tests.log.conftest import scan_core as scan_core
 from turnwire import registry
 from turnwire.checklists import FAIL, OPEN, PASS
-from turnwire.read.judging import conform, specification
+from turnwire.read.located import conform, specification
 
 PLACES = {
     "nslip": "acts 2 frames 2 framing 2 header 2 integers 2 shape 2 short 2 slots 2 strings 2 types 2",

@@ -27,8 +27,7 @@ from tests.toy_wires.leaf import Leaf, Sheet
 from turnwire import Context, ConvertError, DecodeError, Reason, UnknownName, registry
 from turnwire.contract import LINES, Column, TextPlan, Wire, record_bytes
 from turnwire.kick import Space
-from turnwire.read.judging import conform
-from turnwire.read.located import located
+from turnwire.read.located import conform, located
 
 NEEDED = ("detect", "decode", "encode", "message", "check", "prompt")
 TEXTS = {

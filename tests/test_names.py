@@ -13,7 +13,7 @@ import turnwire
 from turnwire import csp, kick, ledger, nslip, sap, sstp, tokens
 from turnwire.errors import Reason, UnknownName, WireError, nearest
 from turnwire.log.output.outputs import format_of, writer
-from turnwire.read.judging import specification
+from turnwire.read.located import specification
 from turnwire.tokens.tokenizer import vocabulary
 
 pytestmark = pytest.mark.once

@@ -1,7 +1,7 @@
 """Conformance checklists: the clauses of a specification, and the result of each for some messages.
 
 Each wire defines its clauses and their checks (``<package>/checklist.py``). This module defines the results;
-``turnwire.read.judging`` reads the messages and runs the checks.
+``turnwire.read.located`` reads the messages and runs the checks.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tests.convert.dialogues import DIALOGUES, given, made_id
 from tests.sstp.examples import example
 from turnwire import WIRES, Context, Converter, ConvertError, Reason, nslip, sstp
 from turnwire.checklists import FAIL
-from turnwire.read.judging import conformance
+from turnwire.read.located import conformance
 from turnwire.registry import reading
 
 pytestmark = pytest.mark.once
@@ -288,7 +288,7 @@ def test_a_refusal_costs_the_same_however_long_the_history_is(target: str, monke
     """Nothing is copied, and each message is judged once."""
     monkeypatch.setattr("copy.deepcopy", lambda *_: pytest.fail("a copy"))
     asked: Any = []
-    kind = reading("judging").judge_of(target).__class__
+    kind = reading("located").judge_of(target).__class__
     admits = kind.admits
     monkeypatch.setattr(kind, "admits", lambda *given: asked.append(0) or admits(*given))
     converter = Converter(target, context=given("nslip"), nearest=True)

@@ -15,7 +15,7 @@ from tests.convert.dialogues import given
 from turnwire import WIRES, Converter, ConvertError, Reason, csp, nslip
 from turnwire.checklists import RecordChecklist
 from turnwire.nslip import Act
-from turnwire.read.judging import judge_of
+from turnwire.read.located import judge_of
 
 pytestmark = pytest.mark.once
 PROMISES = {Act.OBSERVE, Act.PROPOSE, Act.ACCEPT}

@@ -14,7 +14,7 @@ from turnwire.csp.faults import explain
 from turnwire.csp.logs import Replaying
 from turnwire.errors import Reason
 from turnwire.pairs import Work
-from turnwire.read.judging import conform
+from turnwire.read.located import conform
 
 LOG = (
     "DEF SRC = src/\nDEF API = api/\n\nLAWS\n- L1: Web search -> WEB_RES only\n\n"

@@ -14,7 +14,7 @@ from turnwire.errors import DecodeError, EncodeError, Reason, RuleError
 from turnwire.kick import Section, Space, channels, codec, documents
 from turnwire.kick.bulk import SCANNER
 from turnwire.kick.documents import columns, faults, is_document, read, read_record
-from turnwire.read.judging import conform
+from turnwire.read.located import conform
 
 GOOD = {
     "plain": "⫻task/communication:formal/001\n## Message\n\n```json\n{}\n```\n\n⫻task/communication:formal/002\nB\n",

@@ -13,7 +13,7 @@ from tests.nslip import twins
 from turnwire import EncodeError, Issue, extract
 from turnwire.nslip import SCHEMA_VERSION, Act, FrameType, SlipMessage, Slot, announce, announced, decode, encode, rules
 from turnwire.nslip.spec import DOUBTFUL
-from turnwire.read.judging import conform
+from turnwire.read.located import conform
 
 
 @pytest.fixture

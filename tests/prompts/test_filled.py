@@ -13,7 +13,7 @@ from turnwire import WIRES, registry
 from turnwire.checklists import FAIL
 from turnwire.kick.spec import DEFAULT_ROWS
 from turnwire.read.extraction import extract
-from turnwire.read.judging import conformance
+from turnwire.read.located import conformance
 from turnwire.registry import prompt
 
 pytestmark = pytest.mark.once

@@ -15,7 +15,7 @@ from tests.sstp.examples import example
 from tests.vectors import load
 from turnwire import registry, sstp
 from turnwire.errors import WireError
-from turnwire.read.judging import specification
+from turnwire.read.located import specification
 
 pytestmark = pytest.mark.once
 

@@ -15,8 +15,7 @@ from turnwire import sstp
 from turnwire.errors import DecodeError
 from turnwire.read import extraction
 from turnwire.read.contents import contents
-from turnwire.read.judging import conform, conformance
-from turnwire.read.located import located, pieces
+from turnwire.read.located import conform, conformance, located, pieces
 from turnwire.read.surroundings import LocatedRecords
 
 pytestmark = pytest.mark.once

@@ -13,7 +13,7 @@ from tests.clauses import CLAUSES
 from tests.log.conftest import scan_core as scan_core
 from turnwire import checklists, nslip, registry
 from turnwire.cli.commands import validate
-from turnwire.read.judging import conform
+from turnwire.read.located import conform
 
 LETTERS = ("x", " ", "|", "#", "@", "ü", "レ", "\U0001f642", '\\"', "\\\\")
 HEADER = ("a3", "f0", "c7", "S0", "d1", "T1")

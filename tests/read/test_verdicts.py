@@ -10,7 +10,7 @@ import pytest
 
 from tests.log.conftest import scan_core as scan_core
 from turnwire.checklists import CONFORMS
-from turnwire.read.judging import conform
+from turnwire.read.located import conform
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "verdicts.jsonl").read_text("utf-8").splitlines()]
 UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"

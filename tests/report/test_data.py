@@ -15,10 +15,9 @@ import pytest
 import turnwire
 from tests.report.chunks import Row, chunks, shown
 from turnwire.read.coding import ABSENT, coded
-from turnwire.report import page, report
-from turnwire.report.build import ANSWER_COLUMNS, STOP, Answers
+from turnwire.report import build, report
+from turnwire.report.build import ANSWER_COLUMNS, STOP, Answers, Finding
 from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, NameCodes, _core
-from turnwire.report.page import Finding
 from turnwire.report.records import COLUMNS, OTHERS, Chunk
 
 pytestmark = pytest.mark.once
@@ -87,8 +86,8 @@ def test_bytes_and_damage_are_those_of_the_log(text: str) -> None:
 
 def test_who_has_no_scripts_reads_what_was_found() -> None:
     data = told(f"x\n{GOOD.format(1, 2, 3)}\n{BAD}\n{BAD}\n")
-    assert html.escape(data["findings"][0][0]) in page.render({**data, "messages": []})
-    assert html.escape("<&>") in page.render({**data, "messages": [], "title": "<&>"})
+    assert html.escape(data["findings"][0][0]) in build.render({**data, "messages": []})
+    assert html.escape("<&>") in build.render({**data, "messages": [], "title": "<&>"})
 
 
 @pytest.mark.parametrize("more", range(-2, 3))

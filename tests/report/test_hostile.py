@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from tests.report.browser import Browser, Page
 from turnwire import nslip
 from turnwire.report import report
-from turnwire.report.page import island
+from turnwire.report.build import island
 
 pytestmark = pytest.mark.once
 

@@ -19,7 +19,7 @@ from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.cli import main
 from turnwire.errors import DecodeError, EncodeError, Reason
-from turnwire.read.judging import conform
+from turnwire.read.located import conform
 
 pytestmark = pytest.mark.usefixtures("twin")
 

@@ -15,7 +15,7 @@ from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.checklists import CONFORMS
 from turnwire.errors import EncodeError
-from turnwire.read.judging import conform
+from turnwire.read.located import conform
 
 NAMES = [
     "Valid ids and timestamps",

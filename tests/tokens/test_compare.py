@@ -17,8 +17,7 @@ from tests.tokens.material import HOSTILE, KICK, PATCH, REQUEST, SAP, SSTP, TEXT
 from turnwire import tokens
 from turnwire.conversion import Context
 from turnwire.errors import EncodeError, Reason
-from turnwire.tokens.comparison import FORMATS, OWN, Format, lossless, minified, plain
-from turnwire.tokens.rendering import plain_table
+from turnwire.tokens.comparison import FORMATS, OWN, Format, lossless, minified, plain, plain_table
 
 pytestmark = pytest.mark.once
 

@@ -177,10 +177,12 @@ _SCAN_OPTIONS = (
 )
 
 
-def scan_options(command: Any) -> Any:
-    """The options --where, --threads, --unknown, --fences, --borrow and --batch-bytes of a command."""
+def scan_options(command: Any, wires: bool = True) -> Any:
+    """The options --where, --threads, --borrow and --batch-bytes of a command; of one that reads wires --unknown and
+    --fences, too."""
     for option in reversed(_SCAN_OPTIONS):
-        command = option(command)
+        if wires or option not in (unknown_option, fences_option):
+            command = option(command)
     return command
 
 
@@ -197,7 +199,8 @@ def scanned(
     """The scan that the options ask for, nothing of it read yet. Raises UsageError for what makes no sense."""
     import turnwire
 
-    passed = {name: options[name] for name in ("threads", "unknown", "fences", "borrow", "batch_bytes", "errors")}
+    names_of_options = ("threads", "unknown", "fences", "borrow", "batch_bytes", "errors")
+    passed = {name: options[name] for name in names_of_options if name in options}
     wanted = conditions(options["conditions"], scanner(wire).columns)
     with usage_errors():
         return turnwire.scan(list(names), wire=wire, columns=columns, where=wanted, **passed, **more)

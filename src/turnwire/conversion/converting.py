@@ -406,7 +406,7 @@ class Converter:
         # Work without a name is counted where the target counts it, or where names may be given ids.
         self._counted = bool(self._target.stateful) or self._names.context.new_id is not None
         judged = registry.wire(to).has("checklist")
-        self._judge: RecordChecklist | None = reading("judging").judge_of(self.to) if judged else None
+        self._judge: RecordChecklist | None = reading("located").judge_of(self.to) if judged else None
         self._written = 0
         self._closing: Closing | None = None
 

@@ -211,7 +211,7 @@ def conformance(*messages: Judged, policy: Policy = DEFAULT_POLICY, now: float |
     number of their message, from 1; those of a single document include its lines."""
     numbered = ((number, _lenient(message)) for number, message in enumerate(messages, 1))
     options = {"policy": policy, "now": now, "own_lines": len(messages) == 1}
-    found: Checklist = reading("judging").conformance(WIRE, numbered, **options)
+    found: Checklist = reading("located").conformance(WIRE, numbered, **options)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
@@ -17,9 +18,10 @@ from turnwire.log.engine.all_wires import Finder, finder
 from turnwire.log.engine.columns import chosen
 from turnwire.log.engine.run import Run, Tell
 from turnwire.log.engine.where import compiled
-from turnwire.log.input.sources import Starts
+from turnwire.log.input.sources import Starts, place_in_storage
 from turnwire.log.output.batch import Batch
 from turnwire.log.output.rejects import Rejects
+from turnwire.phrases import counted
 
 if TYPE_CHECKING:
     from typing import Literal, TypedDict, Unpack, overload
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from turnwire import csp, kick, nslip, sap, sstp
     from turnwire.log.input.bookmarks import Gap
-    from turnwire.log.output.messages import Message, Reject
+    from turnwire.log.output.rejects import Message, Reject
 
     M = TypeVarWithDefault("M", default=Any)
 else:
@@ -110,9 +112,26 @@ class Scan(Generic[M]):
         return partial(scan, **self._arguments), (self._source,)
 
     def _repr_html_(self) -> str:
-        from turnwire.log.output.showing import scan_html
+        from turnwire.showing import fields
 
-        return scan_html(self, self._source, self._finder.wire, self._starts.begun)
+        rows: list[tuple[str, object]] = [
+            ("source", _told(self._source)),
+            ("wire", self._finder.wire or "all"),
+            ("columns", ", ".join(column.name for column in self.columns)),
+        ]
+        if begun := self._starts.begun:
+            counts = self.counts
+            rows += [
+                ("records", ", ".join(f"{name} {count:,}" for name, count in counts.wires.items() if count) or "0"),
+                ("selected", f"{counts.selected:,}"),
+                ("rejects", ", ".join(f"{name} {count:,}" for name, count in sorted(counts.reasons.items())) or "0"),
+                ("bytes", f"{counts.bytes:,}"),
+                (
+                    "bytes of",
+                    f"records {counts.record_bytes:,}, rejects {counts.reject_bytes:,}, text {counts.text_bytes:,}",
+                ),
+            ]
+        return fields("Scan" if begun else "Scan, not read yet", rows)
 
     @property
     def rejects(self) -> Rejects:
@@ -179,7 +198,7 @@ class Scan(Generic[M]):
         They come in input order, with one batch at a time in memory. ``where`` applies, ``columns`` does not. Raises
         what iterating the scan raises.
         """
-        from turnwire.log.output.messages import messages, places
+        from turnwire.log.output.rejects import messages, places
 
         return messages(self._begin(Run.batches, places(self._finder.scanner))[1])
 
@@ -188,7 +207,7 @@ class Scan(Generic[M]):
 
         They come in input order, for any ``errors=``, and are not kept: ``rejects`` of this run has only the counts.
         """
-        from turnwire.log.output.messages import errors
+        from turnwire.log.output.rejects import errors
 
         run, steps = self._begin(Run.steps, (), errors="collect")
         return errors(steps, run.rejects)
@@ -406,3 +425,23 @@ def scan(
         "keep": unknown == "keep",
     }
     return Scan(source, search, read, options, arguments)
+
+
+_MOST_NAMED = 5
+"""Sources that notebooks name."""
+
+
+def _told(source: Any) -> str:
+    """A source in words: names of paths, and what else it is."""
+    if isinstance(source, (list, tuple)):
+        more = len(source) - _MOST_NAMED
+        return ", ".join([*map(_told, source[:_MOST_NAMED]), *([f"{more} more"] if more > 0 else [])]) or "nothing"
+    place = place_in_storage(source)
+    if place is not None:
+        return place[1] if place[0] is None else str(place[0].unstrip_protocol(place[1]))
+    if isinstance(source, (str, os.PathLike)):
+        return os.fsdecode(source)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return counted(memoryview(source).nbytes, "byte")
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else type(source).__name__

@@ -126,5 +126,5 @@ CHECKLIST = Specification(CLAUSES, UNTESTED, NslipChecklist, around=True)
 
 def conformance(*messages: SlipMessage | str | bytes) -> Checklist:
     """Checks messages, or their texts, as one history. Faults include the number of their message, from 1."""
-    found: Checklist = reading("judging").conformance(WIRE, enumerate(messages, 1))
+    found: Checklist = reading("located").conformance(WIRE, enumerate(messages, 1))
     return found

@@ -20,7 +20,7 @@ from turnwire.sap.builders import Outcome, mode_of, result_for
 from turnwire.sap.judgement import Judgement, judge, judged, require_answer
 from turnwire.sap.messages import CacheEvidence, Producer, Result, Task, fields_of
 from turnwire.sap.spec import WIRE, Alignment, CacheMode, ErrorCode, PressureLevel, RiskTolerance, Status
-from turnwire.sap.times import moment_of, write_time
+from turnwire.sap.times import in_utc, moment_of, write_time
 
 if TYPE_CHECKING:
     from typing import Self
@@ -347,7 +347,4 @@ class Cache(Store):
 
 
 def _moment(now: Moment | None) -> datetime:
-    found = moment_of(now) if isinstance(now, str) else now or datetime.now(UTC)
-    if found.tzinfo is None:
-        raise ValueError("a time without a zone is ambiguous; give an aware datetime")
-    return found
+    return moment_of(now) if isinstance(now, str) else in_utc(now or datetime.now(UTC))

@@ -296,7 +296,7 @@ def conformance(
         learning: where signals should have been recorded; by default, signals are those in Results.
         now: the time for deadlines, in seconds since 1970-01-01 UTC; by default that of the messages.
     """
-    found: Checklist = reading("judging").conformance(WIRE, enumerate(messages, 1), learning=learning, now=now)
+    found: Checklist = reading("located").conformance(WIRE, enumerate(messages, 1), learning=learning, now=now)
     return found
 
 

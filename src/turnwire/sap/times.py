@@ -43,11 +43,14 @@ def moment_of(text: str) -> datetime:
 
 def write_time(moment: datetime) -> str:
     """``YYYY-MM-DDTHH:MM:SSZ`` of an aware datetime; fractions are dropped."""
+    return f"{in_utc(moment).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
+
+
+def in_utc(moment: datetime) -> datetime:
+    """An aware datetime in UTC. Raises ValueError for one without a zone."""
     if moment.tzinfo is None:
         raise ValueError("a time without a zone is ambiguous; give an aware datetime")
-    if moment.tzinfo is not UTC:
-        moment = moment.astimezone(UTC)
-    return f"{moment.replace(tzinfo=None).isoformat(timespec='seconds')}Z"
+    return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
 
 
 def uuid_key(uuid: str) -> str:

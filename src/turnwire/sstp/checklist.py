@@ -214,10 +214,10 @@ def conformance(*messages: Message | str | bytes) -> Checklist:
     A single text may be a whole transcript, as for the command ``conform``; faults then include its lines.
     """
     if len(messages) == 1 and isinstance(messages[0], (str, bytes)) and messages[0].strip():
-        checklist: Checklist = reading("judging").conform(WIRE, record_bytes(messages[0]) or b"")
+        checklist: Checklist = reading("located").conform(WIRE, record_bytes(messages[0]) or b"")
         if checklist.records or checklist.rejects:
             return checklist
-    found: Checklist = reading("judging").conformance(WIRE, enumerate(messages, 1))
+    found: Checklist = reading("located").conformance(WIRE, enumerate(messages, 1))
     return found
 
 

@@ -15,8 +15,7 @@ import turnwire
 from turnwire import registry
 from turnwire.errors import Reason
 from turnwire.phrases import counted
-from turnwire.tokens.comparison import FORMATS, OWN, Row, compare, text_of
-from turnwire.tokens.rendering import Report, Section
+from turnwire.tokens.comparison import FORMATS, OWN, Report, Row, Section, compare, text_of
 from turnwire.tokens.tokenizer import DEFAULT, Tokenizer, load
 
 KEEP = 10

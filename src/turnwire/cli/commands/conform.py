@@ -73,7 +73,7 @@ def _checklists(
     wire: str, names: list[str], settings: dict[str, Any], progress: Progress
 ) -> Iterator[tuple[str, Checklist]]:
     """(file as shown, its checklist) for each file."""
-    from turnwire.read.judging import conform
+    from turnwire.read.located import conform
 
     choices: dict[str, Any] = {"fences": True} if settings["fences"] else {}
     if settings["policy"] is not None:

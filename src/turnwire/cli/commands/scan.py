@@ -229,20 +229,18 @@ def _file_sink(found: Scan, settings: dict[str, Any], stack: ExitStack) -> NullS
     from turnwire.log.output.outputs import DirectoryOutput, FileOutput, format_of_file
 
     path, named, formulas = settings["output"], settings["format"], settings["formulas"]
-    output: Any = None
+    if path == "-" and named is None:
+        raise click.UsageError("--output - needs a --format")
+    if path == "-" and named in ("parquet", "arrow") and sys.stdout is not None and sys.stdout.isatty():
+        raise click.UsageError(f"a terminal cannot show {named}; send it to a file or a pipe")
     with usage_errors():
         if settings["partition_by"] is not None:
-            output = DirectoryOutput(path, named, settings["partition_by"], formulas)
+            output: Any = DirectoryOutput(path, named, settings["partition_by"], formulas)
             output.begin(found.columns)
-        elif path != "-":
-            output = FileOutput(path, found.columns, format_of_file(path, named), formulas)
-    if output is not None:
-        return FileSink(stack.enter_context(output))
-    if named is None:
-        raise click.UsageError("--output - needs a --format")
-    if named in ("parquet", "arrow") and sys.stdout is not None and sys.stdout.isatty():
-        raise click.UsageError(f"a terminal cannot show {named}; send it to a file or a pipe")
-    return PipeSink(found, standard_output(shown=True), named, formulas, stack)
+        else:
+            place = standard_output(shown=True) if path == "-" else path
+            output = FileOutput(place, found.columns, named if path == "-" else format_of_file(path, named), formulas)
+    return FileSink(stack.enter_context(output), prints=path == "-")
 
 
 # --- the rows --------------------------------------------------------------------------------------------------------
@@ -345,7 +343,7 @@ class TableSink(JsonSink):
 
 
 class FileSink(NullSink):
-    """Writes to a file or a directory.
+    """Writes to a file, a directory or a pipe.
 
     output: of ``turnwire.log.output``, within its ``with`` block. grows: it is a directory of parts, each of which
     appears by ``commit`` together with the position after its records.
@@ -353,10 +351,9 @@ class FileSink(NullSink):
 
     full = False
 
-    def __init__(self, output: Any, grows: bool = False) -> None:
-        self._output = output
-        self._grows = grows
-        self.take = output.take  # type: ignore[method-assign]
+    def __init__(self, output: Any, grows: bool = False, prints: bool = False) -> None:
+        self._output, self._grows = output, grows
+        self.take, self.prints = output.take, prints  # type: ignore[method-assign]
 
     @property
     def paths(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -374,26 +371,6 @@ class FileSink(NullSink):
         if wanted and self._grows:
             self._output.commit(position)
         return wanted
-
-
-class PipeSink(NullSink):
-    """Writes a file format, such as CSV or Parquet, to standard output or a pipe. The ``stack`` ends it."""
-
-    prints = True
-    full = False
-
-    def __init__(self, found: Scan, output: Output, format: str, formulas: str, stack: ExitStack) -> None:
-        from turnwire.log.output.outputs import writer
-
-        self._output = output
-        self._writer = writer(output, found.columns, format, formulas=formulas, stream=True)
-        self.take = self._writer.take  # type: ignore[method-assign]
-        stack.callback(self._writer.abandon)
-
-    def finish(self) -> None:
-        """Writes the end of the format, such as the footer of Parquet."""
-        self._writer.finish()
-        self._output.flush()
 
 
 # --- while it runs --------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -39,7 +40,7 @@ _LAST = ("cache_write_tokens", "cache_read_tokens", "reasoning_tokens")
 @click.option("--timezone", metavar="ZONE", default="UTC", help="Time zone of the days: an IANA name, or local.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 @click.option("--csv", "as_csv", is_flag=True, help="CSV instead of a table.")
-@options.scan_options
+@partial(options.scan_options, wires=False)
 def command(
     sources: tuple[str, ...],
     by: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from turnwire.log import Batch, Counts, Scan
     from turnwire.read.located import Located
 
-Check = Callable[[Any], list[Issue]]
 ERROR, WARNING = "error", "warning"
 
 
@@ -51,16 +50,12 @@ class RecordValidator:
     """Checks the records of a wire, or of all wires (None), and tells which need no look."""
 
     def __init__(self, wire: str | None, unknown: str, fences: bool = False, policy: str | None = None) -> None:
-        self.wire = wire
-        self.unknown = unknown
-        self.fences = fences
-        self.wires: tuple[str, ...] = registry.scanned() if wire is None else (wire,)
-        if wire == FORMATS:
-            self.wires = tuple(registry.formats())
-        self.checks: dict[str, Check] = {name: registry.wire(name).check for name in self.wires}
+        self.unknown, self.fences = unknown, fences
+        every = tuple(registry.formats()) if wire == FORMATS else registry.scanned()
+        self.wires = every if wire in (None, FORMATS) else (str(wire),)
+        self.checks: dict[str, Any] = {name: registry.wire(name).check for name in self.wires}
         for name, value in options.policies(policy, self.wires).items():
-            check: Any = self.checks[name]
-            self.checks[name] = partial(check, policy=value)
+            self.checks[name] = partial(self.checks[name], policy=value)
 
     def doubtful(self, batch: Batch) -> Any:
         """The rows of a batch in which their wire's check can find anything, by their length and kind.
@@ -82,13 +77,29 @@ class RecordValidator:
                 found &= (codes != code) | among[batch.codes("kind")]
         return found.nonzero()[0]
 
-    def scan(self, names: Sequence[str], progress: Any = None) -> Scan:
-        """The scan of the logs that are validated."""
-        import turnwire
+    def findings(self, scan: Scan) -> Iterator[Finding]:
+        """The faults and issues of the logs that a scan reads, in the order of the input. Of records that need no look
+        no message is made."""
+        for piece in pieces_of(scan, self.unknown):
+            for one in piece.of(rows=None if piece.batch is None else self.doubtful(piece.batch)):
+                yield from self._findings_of(one)
 
-        columns = [*COLUMNS, "kind"]
-        choices: dict[str, Any] = {"unknown": self.unknown, "fences": self.fences, "progress": progress}
-        return turnwire.scan(list(names), wire=self.wire, columns=columns, **choices)
+    def _findings_of(self, one: Located) -> Iterator[Finding]:
+        file, wire = one.file or "", one.wire
+        if (error := one.error) is not None:
+            # What only looks like a message (another protocol's, a JSON Schema) is no fault.
+            severity = WARNING if error.reason == Reason.LOOK_ALIKE else ERROR
+            yield Finding(file, error.line or 1, error.offset or 0, wire, severity, error.reason, error.text)
+            return
+        issues, own = self.checks[wire](one.message), registry.wire(wire).documents
+        if own is None or not isinstance(one.message, own.message):
+            for issue in issues:
+                place = f"{issue.where}: " if isinstance(issue.where, str) and issue.where else ""
+                yield Finding(file, one.line, one.offset, wire, issue.severity, str(issue.reason), place + issue.text)
+            return
+        for found in document_findings(one.raw, own.faults(one.raw, fences=self.fences), issues):
+            line, offset = one.line + found.line - 1, one.offset + found.offset
+            yield found._replace(file=file, wire=wire, line=line, offset=offset)
 
 
 @click.command("validate", short_help="Check every record; list each fault with file, line and byte.")
@@ -108,6 +119,7 @@ def command(sources: tuple[str, ...], wire: str | None, **settings: Any) -> int:
     records are also checked with the wire's check, whose issues are warnings or infos. Exits with 1 if there is a
     fault.
     """
+    import turnwire
     from turnwire.log.output.json_lines import json_line
 
     names = inputs.checked(sources)
@@ -118,8 +130,10 @@ def command(sources: tuple[str, ...], wire: str | None, **settings: Any) -> int:
     output = standard_output()
     looks_binary = cache(inputs.looks_binary)
     with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
-        scan = validator.scan(names, progress.of_scan)
-        for finding in findings(scan, validator):
+        choices: dict[str, Any] = {name: settings[name] for name in ("unknown", "fences")}
+        columns = [*COLUMNS, "kind"]
+        scan = turnwire.scan(list(names), wire=wire, columns=columns, progress=progress.of_scan, **choices)
+        for finding in validator.findings(scan):
             severities[finding.severity] += 1
             if finding.severity == ERROR:
                 reasons[finding.reason] += 1
@@ -149,31 +163,6 @@ def _summarize(wire: str | None, counts: Counts, severities: Counter[str]) -> No
     good = counted(counts.records, f"good {'' if wire in (None, FORMATS) else f'{wire} '}record")
     text = f"{counts.text_bytes:,} of {counted(counts.bytes, 'byte')} are other text"
     complain(f"{good}, {counted(severities[ERROR], 'fault')}{others}; {text}")
-
-
-def findings(scan: Scan, validator: RecordValidator) -> Iterator[Finding]:
-    """The faults and issues of the logs that a scan reads, in the order of the input. Of records that need no look no
-    message is made."""
-    for piece in pieces_of(scan, validator.unknown):
-        for one in piece.of(rows=None if piece.batch is None else validator.doubtful(piece.batch)):
-            yield from _findings_of(one, validator)
-
-
-def _findings_of(one: Located, validator: RecordValidator) -> Iterator[Finding]:
-    file, wire = one.file or "", one.wire
-    if (error := one.error) is not None:
-        # What only looks like a message (another protocol's, a JSON Schema) is no fault.
-        severity = WARNING if error.reason == Reason.LOOK_ALIKE else ERROR
-        yield Finding(file, error.line or 1, error.offset or 0, wire, severity, error.reason, error.text)
-        return
-    issues, own = validator.checks[wire](one.message), registry.wire(wire).documents
-    if own is None or not isinstance(one.message, own.message):
-        for issue in issues:
-            place = f"{issue.where}: " if isinstance(issue.where, str) and issue.where else ""
-            yield Finding(file, one.line, one.offset, wire, issue.severity, str(issue.reason), place + issue.text)
-        return
-    for found in document_findings(one.raw, own.faults(one.raw, fences=validator.fences), issues):
-        yield found._replace(file=file, wire=wire, line=one.line + found.line - 1, offset=one.offset + found.offset)
 
 
 def document_findings(raw: bytes, faults: list[DecodeError], issues: list[Issue]) -> list[Finding]:

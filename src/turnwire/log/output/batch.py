@@ -14,6 +14,7 @@ from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey, UnknownName
 from turnwire.log.engine.columns import CARRIER, DTYPES, POSITIONS, bulk_scanner, own, text_spans
 from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColumn, column_of, cut, rows_of, span_of
+from turnwire.phrases import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["DTYPES", "POSITIONS", "Batch", "Rows"]
 
 
+MOST_SHOWN = 10
+"""Rows of a batch, and of the quarantine, that notebooks show."""
 _PLACES = ("place", "size")
 """The arrays that say where the bytes of records are."""
 
@@ -330,9 +333,12 @@ class Batch(Columns):
         return self.decoder(wire)(self.raw(row))
 
     def _repr_html_(self) -> str:
-        from turnwire.log.output.showing import batch_html
+        from turnwire.log.output.json_lines import slices
+        from turnwire.showing import table
 
-        return batch_html(self)
+        rows = [row for part in slices(self, MOST_SHOWN) for row in zip(*part, strict=True)]
+        more = "" if len(rows) == len(self) else f", the first {len(rows)}"
+        return table(f"Batch of {counted(len(self), 'record')}{more}", self.names, rows)
 
 
 class JoinedBatches(Batch):

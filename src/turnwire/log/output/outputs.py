@@ -225,23 +225,23 @@ def writer(
 class FileOutput:
     """One file that takes batches inside a ``with`` block and is there when the block ends well.
 
-    path: its name; columns: those of the batches that are written; format, formulas: as :func:`write` takes them.
+    path: its name, or an open binary stream in its place, such as a pipe; columns: those of the batches that are
+    written; format, formulas: as :func:`write` takes them.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], columns: Sequence[Column], format: str, formulas: str = "guard"
-    ) -> None:
-        self._file = AtomicFile(path)
+    def __init__(self, path: Any, columns: Sequence[Column], format: str, formulas: str = "guard") -> None:
+        self._is_stream = hasattr(path, "write")
+        self._file = path if self._is_stream else AtomicFile(path)
         self._settings = columns, format, formulas
         self._stack = ExitStack()
         self._writer: Any = None
-        self.paths = [os.fspath(path)]
+        self.paths = [] if self._is_stream else [os.fspath(path)]
 
     def __enter__(self) -> Self:
         with self._stack:
             self._stack.enter_context(self._file)
             columns, format, formulas = self._settings
-            self._writer = writer(self._file, columns, format, formulas=formulas)
+            self._writer = writer(self._file, columns, format, formulas=formulas, stream=self._is_stream)
             self._stack = self._stack.pop_all()
         return self
 
@@ -265,6 +265,8 @@ class FileOutput:
                 return
             try:
                 self._writer.finish()
+                if self._is_stream:
+                    self._file.flush()
             except BaseException:
                 self._writer.abandon()
                 raise
