@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import raised
 from turnwire import Reason, RuleError
-from turnwire.ledger import Checkpoint, ConsistencyProof, InclusionProof, Ledger, merkle, rows
+from turnwire.ledger import Checkpoint, ConsistencyProof, InclusionProof, Ledger, rows
 from turnwire.ledger.rows import leaf_of, link, proved, seal
 
 pytestmark = pytest.mark.once
@@ -55,7 +55,7 @@ def test_hashes_are_those_of_the_documents() -> None:
     assert len({leaf_of(1, 2, kind, key, body) for kind, key, body in names}) == 3
     a, b = sha256(b"a").digest(), sha256(b"b").digest()
     assert link(a, b) == sha256(b"\x02" + a + b).digest()
-    assert merkle.fold([a]) == a and merkle.fold([a, b]) == sha256(b"\x01" + a + b).digest()
+    assert rows.fold([a]) == a and rows.fold([a, b]) == sha256(b"\x01" + a + b).digest()
 
 
 LEAVES = tuple(sha256(bytes([0, number])).digest() for number in range(70))
@@ -79,22 +79,22 @@ def test_the_known_roots_of_the_certificate_transparency_test_vectors() -> None:
     hashes = tuple(sha256(b"\0" + leaf).digest() for leaf in leaves)
     assert hashes[0].hex() == "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"
     assert by_definition(hashes[:2]).hex() == "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"
-    assert merkle.fold(hashes[:4]) == by_definition(hashes[:4])
-    found = merkle.root(6, lambda level, at: by_definition(hashes[at << level : at + 1 << level]))
+    assert rows.fold(hashes[:4]) == by_definition(hashes[:4])
+    found = rows.root(6, lambda level, at: by_definition(hashes[at << level : at + 1 << level]))
     assert found == by_definition(hashes)
 
 
 @pytest.mark.parametrize("size", range(71))
 def test_roots_and_proofs_of_every_shape(size: int) -> None:
     expected = by_definition(LEAVES[:size])
-    assert merkle.root(size, node) == expected
+    assert rows.root(size, node) == expected
     for index in range(size):
-        path = merkle.inclusion(index, size, node)
-        assert merkle.root_from_inclusion(LEAVES[index], index, size, path) == expected
+        path = rows.inclusion(index, size, node)
+        assert rows.root_from_inclusion(LEAVES[index], index, size, path) == expected
     for old in range(size + 1):
-        path = merkle.consistency(old, size, node)
+        path = rows.consistency(old, size, node)
         before = by_definition(LEAVES[:old])
-        found = merkle.roots_from_consistency(old, size, before, path)
+        found = rows.roots_from_consistency(old, size, before, path)
         assert found == (before, expected) or (old == 0 and found == (before, b""))
 
 
@@ -124,7 +124,7 @@ def test_heads_and_proofs_hash_each_entry_once(tmp_path: Path, monkeypatch: pyte
 
 
 def head(size: int) -> Checkpoint:
-    return Checkpoint("ab" * 8, size, merkle.root(size, node).hex(), f"{size:064x}", "2026-01-15T00:00:00Z")
+    return Checkpoint("ab" * 8, size, rows.root(size, node).hex(), f"{size:064x}", "2026-01-15T00:00:00Z")
 
 
 BENT_HEADS: tuple[dict[str, Any], ...] = ({"root": "00" * 32}, {"size": 99})
@@ -179,10 +179,10 @@ def test_a_proof_that_lacks_a_field_names_all(made: Any, names: str) -> None:
 def test_a_proof_holds_between_its_own_two_heads(old: int) -> None:
     for new in range(old):
         with pytest.raises(IndexError, match=f"^a tree of {new} leaves does not continue one of {old}$"):
-            merkle.consistency(old, new, node)
+            rows.consistency(old, new, node)
     for new in range(old, 6):
-        path = tuple(merkle.consistency(old, new, node))
-        proof = ConsistencyProof(old, new, path, merkle.root(old, node), merkle.root(new, node))
+        path = tuple(rows.consistency(old, new, node))
+        proof = ConsistencyProof(old, new, path, rows.root(old, node), rows.root(new, node))
         before, after = head(old), head(new)
         assert proof.holds() and proof.holds(before) and proof.holds(None, after) and proof.holds(before, after)
         for change in BENT_HEADS:
@@ -197,22 +197,22 @@ def test_a_proof_holds_between_its_own_two_heads(old: int) -> None:
 @pytest.mark.parametrize("size", range(1, 12))
 def test_a_path_of_another_length_leads_nowhere(size: int) -> None:
     for index in range(size):
-        path = merkle.inclusion(index, size, node)
-        proof = InclusionProof(index + 1, size, LEAVES[index], tuple(path), merkle.root(size, node))
+        path = rows.inclusion(index, size, node)
+        proof = InclusionProof(index + 1, size, LEAVES[index], tuple(path), rows.root(size, node))
         assert proof.holds(head(size), leaf=LEAVES[index])
         assert not proof.holds(head(size), leaf=LEAVES[index + 1])
         for change in BENT_HEADS:
             assert not proof.holds(head(size)._replace(**change))
         assert not proof._replace(root=LEAVES[-1]).holds()
         for wrong in ([*path, LEAVES[0]], path[:-1] if path else [LEAVES[0]], [*path, *path, LEAVES[0]]):
-            assert merkle.root_from_inclusion(LEAVES[index], index, size, wrong) is None
+            assert rows.root_from_inclusion(LEAVES[index], index, size, wrong) is None
     for index in (-1, size, size + 1):
-        assert merkle.root_from_inclusion(LEAVES[0], index, size, []) is None
+        assert rows.root_from_inclusion(LEAVES[0], index, size, []) is None
         with pytest.raises(IndexError, match=f"^leaf {index} is not in a tree of {size}$"):
-            merkle.inclusion(index, size, node)
+            rows.inclusion(index, size, node)
     for old in range(1, size):
-        path = merkle.consistency(old, size, node)
+        path = rows.consistency(old, size, node)
         for wrong in ([*path, LEAVES[0]], path[:-1], [], [*path, *path, LEAVES[0]]):
-            assert merkle.roots_from_consistency(old, size, merkle.root(old, node), wrong) is None
-    assert merkle.roots_from_consistency(-1, size, b"", []) is None
-    assert merkle.roots_from_consistency(0, 0, b"x", []) == (b"x", b"x")
+            assert rows.roots_from_consistency(old, size, rows.root(old, node), wrong) is None
+    assert rows.roots_from_consistency(-1, size, b"", []) is None
+    assert rows.roots_from_consistency(0, 0, b"x", []) == (b"x", b"x")

@@ -9,7 +9,7 @@ import msgspec
 
 from turnwire.errors import Reason, RuleError, expect, needs
 from turnwire.json.text import canonical
-from turnwire.ledger import merkle
+from turnwire.ledger.rows import root_from_inclusion, roots_from_consistency
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -165,7 +165,7 @@ class InclusionProof(NamedTuple):
 
     def holds(self, head: Checkpoint | None = None, *, leaf: bytes | None = None) -> bool:
         """True if the proof is valid; with ``head``, also for that checkpoint; with ``leaf``, also for that entry."""
-        found = merkle.root_from_inclusion(self.leaf, self.seq - 1, self.size, self.path)
+        found = root_from_inclusion(self.leaf, self.seq - 1, self.size, self.path)
         if found is None or found != self.root or (leaf is not None and leaf != self.leaf):
             return False
         return head is None or (head.size == self.size and head.root == self.root.hex())
@@ -192,7 +192,7 @@ class ConsistencyProof(NamedTuple):
 
     def holds(self, old: Checkpoint | None = None, new: Checkpoint | None = None) -> bool:
         """True if the proof leads to both roots and, if checkpoints are given, these are theirs."""
-        found = merkle.roots_from_consistency(self.old, self.new, self.old_root, self.path)
+        found = roots_from_consistency(self.old, self.new, self.old_root, self.path)
         if found is None or found[0] != self.old_root or found[1] not in (b"", self.new_root):
             return False
         return all(

@@ -12,14 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError, expect, expect_one_of
-from turnwire.ledger import merkle
-from turnwire.ledger.rows import FORMAT, Fault, ProofFailed, ProvedRows, broken, refused
-
-if TYPE_CHECKING:
-    from turnwire.ledger.checkpoint import Checkpoint
+from turnwire.ledger.checkpoint import Checkpoint
+from turnwire.ledger.rows import EMPTY_ROOT, FORMAT, Fault, ProofFailed, ProvedRows, broken, refused
 
 APPLICATION_ID = 0x7475726E  # "turn", in the header of the SQLite file
 SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
@@ -406,7 +403,7 @@ def verify_file(
 def verify_connection(connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Trusted) -> Verdict:
     """Proves the ledger of an open connection, in one transaction. path: its name in errors. Raises OSError if the
     file cannot be read."""
-    rows, root, fault = None, merkle.EMPTY_ROOT, None
+    rows, root, fault = None, EMPTY_ROOT, None
     proved: list[str] = []
     try:
         connection.execute("BEGIN")
@@ -423,6 +420,7 @@ def verify_connection(connection: sqlite3.Connection, path: object, *heads: Chec
         _prove_pages(connection)
         proved.append("pages and indexes of the file are consistent")
         for head in heads:
+            expect(head, Checkpoint, "a head must be a Checkpoint")
             trusted.require(head)
             rows.require_continues(connection, head)
             proved.append(f"it continues the {trusted.words}head of {head.time} with {head.size} entries")

@@ -1,4 +1,5 @@
-"""The rows of a ledger: their hashes, the chain that proves each, and the Merkle tree over all.
+"""The rows of a ledger: their hashes, the chain that proves each, and the Merkle tree over all (RFC 9162, section 2.1)
+with its proofs.
 
 entry  = seq (8 bytes) at (8) length of kind (2) length of key (4) kind key body      big-endian, UTF-8
 leaf   = SHA-256(0x00 entry)          a leaf of RFC 9162
@@ -10,18 +11,20 @@ rewrites a row, its link and all later rows, only a head that was saved elsewher
 
 from __future__ import annotations
 
-import sqlite3
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from turnwire.errors import Reason, RuleError, expect
-from turnwire.ledger import merkle
-from turnwire.ledger.checkpoint import Checkpoint
+from turnwire.errors import Reason, RuleError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from turnwire.ledger.checkpoint import Checkpoint
 
 FORMAT = "2"
 SELECT = (
@@ -34,6 +37,10 @@ _TILE = "SELECT rowid, at, kind, key, body FROM entries WHERE rowid > ? AND rowi
 TILE = 8
 """The level of the inner nodes that are kept: one for 256 leaves."""
 TILE_SIZE = 1 << TILE
+Node = Callable[[int, int], bytes]
+"""``node(level, index)``: the hash of the complete subtree over the leaves ``index * 2**level`` up to
+``(index + 1) * 2**level``."""
+EMPTY_ROOT = sha256().digest()
 _HEAD = struct.Struct(">cQqHI")
 
 Row = tuple[int, int, str, str, bytes, bytes]  # seq, at, kind, key, body, chain
@@ -147,6 +154,117 @@ def require_continued(connection: sqlite3.Connection, size: int, link: bytes) ->
         raise broken(f"the file does not continue the {size} entries that it had")
 
 
+# --- the tree ---------------------------------------------------------------------------------------------------------
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """The hash of an inner node: SHA-256(0x01 || left || right)."""
+    return sha256(b"\x01" + left + right).digest()
+
+
+def fold(hashes: Sequence[bytes]) -> bytes:
+    """The root over 1, 2, 4 ... leaf hashes or inner nodes of one level."""
+    while len(hashes) > 1:
+        hashes = list(map(node_hash, hashes[::2], hashes[1::2]))
+    return hashes[0]
+
+
+def root(size: int, node: Node, start: int = 0) -> bytes:
+    """The root over the leaves from ``start`` up to ``size`` (section 2.1.1). ``start`` is a multiple of the power of
+    two that covers them."""
+    if start == size:
+        return EMPTY_ROOT
+    level = (size - start).bit_length() - 1
+    middle = start + (1 << level)
+    first = node(level, start >> level)
+    return first if middle == size else node_hash(first, root(size, node, middle))
+
+
+def inclusion(index: int, size: int, node: Node) -> list[bytes]:
+    """The proof that leaf ``index`` is in the tree of ``size`` leaves (section 2.1.3.1)."""
+    if not 0 <= index < size:
+        raise IndexError(f"leaf {index} is not in a tree of {size}")
+    return _siblings(index + 1, size, node, False)
+
+
+def consistency(old: int, new: int, node: Node) -> list[bytes]:
+    """The proof that the tree of ``new`` leaves continues the tree of ``old`` leaves (section 2.1.4.1)."""
+    if not 0 <= old <= new:
+        raise IndexError(f"a tree of {new} leaves does not continue one of {old}")
+    return [] if old in (0, new) else _siblings(old, new, node, True)
+
+
+def _siblings(last: int, end: int, node: Node, is_subtree: bool) -> list[bytes]:
+    """The siblings on the path from the leaf before ``last``, or from the subtree that ends there, up to the root over
+    ``end`` leaves; where that subtree is not a tree's beginning, its own root comes first."""
+    path: list[bytes] = []
+    start = 0
+    while last != end if is_subtree else end - start > 1:
+        middle = start + (1 << ((end - start - 1).bit_length() - 1))  # the largest power of two that is smaller
+        if last <= middle:
+            path.append(root(end, node, middle))
+            end = middle
+        else:
+            path.append(root(middle, node, start))
+            start = middle
+    if is_subtree and start:
+        path.append(root(end, node, start))
+    return path[::-1]
+
+
+def root_from_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes | None:
+    """The root that an inclusion proof leads to, or None when the proof has the wrong shape (section 2.1.3.2)."""
+    if not 0 <= index < size:
+        return None
+    roots = _climb(leaf, index, size - 1, path)
+    return None if roots is None else roots[1]
+
+
+def roots_from_consistency(old: int, new: int, old_root: bytes, path: Sequence[bytes]) -> tuple[bytes, bytes] | None:
+    """The two roots that a consistency proof leads to, or None when its shape is wrong (section 2.1.4.2).
+
+    A tree of zero leaves is continued by every tree and equal sizes by the same root: their proofs are empty, and the
+    second root is then ``old_root`` (equal sizes) or unknown and given as b"" (nothing to compare).
+    """
+    if not 0 <= old <= new:
+        return None
+    if old in (0, new):
+        if path:
+            return None
+        return (EMPTY_ROOT, b"") if old == 0 != new else (old_root, old_root)
+    steps = [old_root, *path] if old & (old - 1) == 0 else list(path)
+    if not steps:
+        return None
+    position, last = old - 1, new - 1
+    while position & 1:
+        position >>= 1
+        last >>= 1
+    return _climb(steps[0], position, last, steps[1:])
+
+
+def _climb(node: bytes, position: int, last: int, path: Sequence[bytes]) -> tuple[bytes, bytes] | None:
+    """The roots over a node and what is left of it, and over all, by the siblings on the way up. position: of the node
+    on its level; last: of the last one there. None if the path has another length."""
+    first = second = node
+    for sibling in path:
+        if last == 0:
+            return None
+        if position & 1 or position == last:
+            first = node_hash(sibling, first)
+            second = node_hash(sibling, second)
+            while position and not position & 1:
+                position >>= 1
+                last >>= 1
+        else:
+            second = node_hash(second, sibling)
+        position >>= 1
+        last >>= 1
+    return (first, second) if last == 0 else None
+
+
+# --- what was proved --------------------------------------------------------------------------------------------------
+
+
 class ProvedRows:
     """The rows of a ledger that were read and proved, from the first on: their chain and their tree.
 
@@ -175,7 +293,7 @@ class ProvedRows:
             self.chain, self.size = following, expected
             self._open.append(leaf)
             if len(self._open) == TILE_SIZE:
-                self._tiles.append(merkle.fold(self._open))
+                self._tiles.append(fold(self._open))
                 self._open = []
 
     def sized(self, size: int | None) -> int:
@@ -184,7 +302,7 @@ class ProvedRows:
             raise IndexError(f"the ledger has {self.size} entries, not {size}")
         return self.size if size is None else size
 
-    def nodes(self, connection: sqlite3.Connection) -> merkle.Node:
+    def nodes(self, connection: sqlite3.Connection) -> Node:
         """The tree over these rows. Leaves of whole tiles are hashed again, from a connection that still has them;
         raises RuleError(ledger_broken) if they are not those that were proved."""
 
@@ -194,25 +312,24 @@ class ProvedRows:
                 return self._open
             end = (tile + 1) * TILE_SIZE
             found = [_stored_leaf(*row) or b"" for row in connection.execute(_TILE, (end - TILE_SIZE, end))]
-            if len(found) < TILE_SIZE or merkle.fold(found) != self._tiles[tile]:
+            if len(found) < TILE_SIZE or fold(found) != self._tiles[tile]:
                 raise broken(f"the entries up to {end} have changed since they were proved")
             return found
 
         def node(level: int, position: int) -> bytes:
             if level >= TILE:
-                return merkle.fold(self._tiles[position << (level - TILE) : (position + 1) << (level - TILE)])
+                return fold(self._tiles[position << (level - TILE) : (position + 1) << (level - TILE)])
             tile, inside = divmod(position << level, TILE_SIZE)
-            return merkle.fold(leaves_of(tile)[inside : inside + (1 << level)])
+            return fold(leaves_of(tile)[inside : inside + (1 << level)])
 
         return node
 
     def root(self, connection: sqlite3.Connection, size: int | None = None) -> bytes:
         """The tree head over the first ``size`` rows, or over all."""
-        return merkle.root(self.size if size is None else size, self.nodes(connection))
+        return root(self.size if size is None else size, self.nodes(connection))
 
     def require_continues(self, connection: sqlite3.Connection, head: Checkpoint) -> None:
         """Raises ProofFailed if these rows do not begin with those of a kept head."""
-        expect(head, Checkpoint, "after must be a Checkpoint")
         if head.ledger != self.identity:
             raise ProofFailed("head", f"the saved head is of ledger {head.ledger}, this is {self.identity}")
         if head.size > self.size:

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turnwire.atomic import create, done_before, named, scratch, sync_directory
-from turnwire.errors import Reason, RuleError
+from turnwire.errors import Reason, RuleError, expect
 from turnwire.json.text import canonical
-from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
 from turnwire.ledger.connection import (
     Check,
@@ -39,10 +38,13 @@ from turnwire.ledger.rows import (
     ProvedRows,
     Row,
     broken,
+    consistency,
     first_link,
+    inclusion,
     last_link,
     proved,
     require_continued,
+    root,
     seal,
 )
 
@@ -147,6 +149,7 @@ class Ledger:
             self._writer = Writer(writer, self.id, path, self._lock if self.in_memory else threading.Lock())
         if after is not None:
             try:
+                expect(after, Checkpoint, "after must be a Checkpoint")
                 with self._proved_rows() as (rows, connection):
                     rows.require_continues(connection, after)
             except BaseException:
@@ -283,16 +286,16 @@ class Ledger:
         :meth:`head`. Raises IndexError, RuleError(ledger_broken)."""
         with self._proved_rows() as (rows, connection):
             size, nodes = rows.sized(size), rows.nodes(connection)
-            path = tuple(merkle.inclusion(seq - 1, size, nodes))
-            return InclusionProof(seq, size, nodes(0, seq - 1), path, merkle.root(size, nodes))
+            path = tuple(inclusion(seq - 1, size, nodes))
+            return InclusionProof(seq, size, nodes(0, seq - 1), path, root(size, nodes))
 
     def consistency(self, a: int, b: int | None = None) -> ConsistencyProof:
         """Returns a proof that the ledger of ``b`` (default: all) entries continues that of ``a`` entries. Raises the
         errors of :meth:`prove`."""
         with self._proved_rows() as (rows, connection):
             b, nodes = rows.sized(b), rows.nodes(connection)
-            path = tuple(merkle.consistency(a, b, nodes))
-            return ConsistencyProof(a, b, path, merkle.root(a, nodes), merkle.root(b, nodes))
+            path = tuple(consistency(a, b, nodes))
+            return ConsistencyProof(a, b, path, root(a, nodes), root(b, nodes))
 
     def verify(
         self,
