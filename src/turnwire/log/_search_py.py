@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from turnwire.log.engine.all_wires import Finder
 
     Arrays = dict[str, Any]
+
+
+_search = lru_cache(16)(Search)
+"""Keeps the searches for a finder, a limit and ``keep``: making one costs as much as searching a short line."""
 
 
 def searched(
@@ -47,7 +52,7 @@ def searched(
                 return {name: np.empty(0, dtype) for name, dtype in {**DTYPES, **dtypes}.items()}, 0, [], 0, line
             size = len(data)
     text = Text(data[:size], final=final)
-    search = Search(finder, limit=limit, keep=keep)
+    search = _search(finder, limit, keep)
     found, position = search.block(text, state)
     rows = Rows(search, text, block.size, block.base, line, dtypes)
     for one in found:
@@ -101,7 +106,7 @@ class Beginning:
     def __init__(
         self, finder: Finder, load: Any, decode: Any, code: int | None, limit: int, room: int, lock: RLock
     ) -> None:
-        self._search = Search(finder, limit=limit)
+        self._search = _search(finder, limit, False)
         self._limit, self._room, self._code, self._lock = limit, room, code, lock
         self._decoders = {b"@": decode, b"{": decode}
         if code in (None, finder.csp):

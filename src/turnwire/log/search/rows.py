@@ -253,13 +253,16 @@ class Rows:
         arrays with room for these rows."""
         count = len(self.rows)
         types = {name: np.dtype(dtype) for name, dtype in {**DTYPES, **self._dtypes}.items()}
-        arrays: dict[str, Any] = {name: np.empty(count, dtype) for name, dtype in types.items()}
-        if memory is not None:
+        if memory is None:
+            arrays: dict[str, Any] = {name: np.empty(count, dtype) for name, dtype in types.items()}
+        else:
             arrays = dict(memory(types, count))
         for name, dtype in types.items():
             absent: Any = 0 if dtype.kind != "V" else bytes(dtype.itemsize)
             arrays[name][:count] = np.array([row.get(name, absent) for row in self.rows], dtype)
         if self.arena:
             arrays["arena"] = b"".join(self.arena)
+        if not self.rejects:
+            return arrays, count, []
         table = {name: np.array([row[name] for row in self.rejects], dtype) for name, dtype in REJECT_DTYPES.items()}
-        return arrays, count, [(table, len(self.rejects))] if self.rejects else []
+        return arrays, count, [(table, len(self.rejects))]

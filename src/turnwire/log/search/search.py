@@ -29,7 +29,7 @@ class Search:
     place, match) -> where to go on; in_line: openings that may stand anywhere in a line.
     """
 
-    def __init__(self, finder: Finder, *, limit: int = LIMITS.message, keep: bool = False) -> None:
+    def __init__(self, finder: Finder, limit: int = LIMITS.message, keep: bool = False) -> None:
         self.finder = finder
         self.limit = limit
         self.longest_line = max(limit, LONGEST_LINE)
