@@ -473,7 +473,7 @@ cdef class Block:
         state = self.top.state
         r.tail, w.tail_set, w.fence_set = bool(state.tail), False, False
         while self.top.unclosed_seen < <size_t>len(state.unclosed):
-            r.unclosed = max(r.unclosed, r.start + <size_t>state.unclosed[self.top.unclosed_seen][1])
+            r.unclosed = max(r.unclosed, r.start + <size_t>state.unclosed[self.top.unclosed_seen][2])
             self.top.unclosed_seen += 1
         r.fence.run = len(state.fence)
         r.fence.sign = state.fence[0] if r.fence.run else 0
@@ -496,8 +496,7 @@ cdef class Block:
         state = self.top.state
         for place in range(w.unclosed.count):
             run, stop = w.unclosed.spans[place].start, w.unclosed.spans[place].stop - w.top.start
-            state.unclosed.append((0, stop))
-            state.open_runs.append((run, stop))
+            state.unclosed.append((run, 0, stop))
         w.unclosed.count = 0
         state.hopeless = {hopeless.spans[place].start - w.top.start for place in range(hopeless.first, hopeless.count)}
         if w.tail_set:
@@ -652,7 +651,7 @@ cdef class Block:
         self.tell()
         if after.runs_of_lines:
             self.search.streams.commit_state(child.whole(), after, size)
-        after.runs = {run for run, stop in after.open_runs if stop == size and not final}
+        after.end(size, final)
         child.state = None
         if place < size:
             place += r.start
@@ -775,7 +774,7 @@ cdef class Block:
         self.tell()
         state.since = self.w.since
         state.commit_state(SimpleNamespace(data=self.data), position, rows + bad if alone else len(own.here) + len(own.refused) + len(asked))
-        state.runs = {run for run, end in state.open_runs if end == stop and not k.final}
+        state.end(stop, bool(k.final))
         if state.runs_of_lines:
             self.search.streams.commit_state(self.top.whole(), state, position)
         else:

@@ -206,9 +206,9 @@ class CspLines:
         state.tail = one is not None and one.tail
         if one is None:
             return text.behind_line(at)
-        self._note_unclosed(state, one.unclosed)
+        state.unclosed += one.unclosed
         if one.stop > at:
-            unclosed = any(first <= at < last for first, last in state.unclosed)
+            unclosed = any(first <= at < last for _, first, last in state.unclosed)
             more = {"reason": one.reason, "fault": one.fault, "value": one.value, "unclosed": unclosed}
             walk.add(at, one.stop, self._search.finder.csp, **more)
         return max(one.behind, at + 1)
@@ -230,16 +230,10 @@ class CspLines:
             raise More(at) from None
         text.closings = cursor.closings
         if isinstance(closing, Reason):
-            self._note_unclosed(walk.state, [(run, *self.range_of(text, text.behind_line(at), run))])
+            walk.state.unclosed.append((run, *self.range_of(text, text.behind_line(at), run)))
             return match.end()
         return closing.next
 
     def begin(self, text: Text, state: SearchState) -> None:
         """The ranges of heredocs that were open before a text and never close."""
-        state.unclosed, state.open_runs = [], []
-        self._note_unclosed(state, [(run, *self.range_of(text, 0, run)) for run in state.runs])
-
-    @staticmethod
-    def _note_unclosed(state: SearchState, ranges: list[tuple[int, int, int]]) -> None:
-        state.unclosed += [(start, stop) for _, start, stop in ranges]
-        state.open_runs += [(run, stop) for run, _, stop in ranges]
+        state.unclosed = [(run, *self.range_of(text, 0, run)) for run in state.runs]

@@ -18,7 +18,7 @@ from turnwire.log.search.state import Match, More, SearchState, Walk
 from turnwire.log.search.texts import BOM, DEEPEST_STRING, Joiner, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from turnwire.log.search.search import Search
 
@@ -148,24 +148,30 @@ class Objects:
                 one.text.around(walk.text, time)
 
     def _look_into(self, walk: Walk, at: int, end: int) -> None:
+        objects = any(token in walk.text.data[at:end] for token in self._inside)
+
+        def at_brace(first: int, token: re.Match[bytes]) -> int:
+            tried = self.tried(walk.text, first, end, SearchState()) if objects else None
+            if tried is None or tried.what not in (RECORD, REJECT):
+                return token.end()
+            self.add(walk, first, tried, inside=False)
+            return tried.behind
+
+        self._search_texts(walk, at + 1, end, at_brace)
+
+    def _search_texts(self, walk: Walk, place: int, end: int, at_brace: Callable[[int, re.Match[bytes]], int]) -> int:
+        """Searches the strings, lists of lines and arrays of bytes of JSON from a place up to ``end``; at_brace: where
+        to go on after a brace. Returns where it ended, which may be behind that."""
         text, strings = walk.text, self._search.strings
-        objects = any(token in text.data[at:end] for token in self._inside)
-        place = at + 1
-        while (token := _TOKEN.search(text.data, place, end)) is not None:
+        while place <= end and (token := _TOKEN.search(text.data, place, end)) is not None:
             first, place = token.span()
-            sign = text.data[first]
-            if sign == 0x7B and objects:
-                tried = self.tried(text, first, end, SearchState())
-                if tried.what in (RECORD, REJECT):
-                    self.add(walk, first, tried, inside=False)
-                    place = tried.behind
-            elif sign in b'"[':
-                inner, behind = strings.text_at(text, first, place, end)
+            if text.data[first] == 0x7B:
+                place = at_brace(first, token)
+            elif text.data[first] in b'"[':
+                inner, place = strings.text_at(text, first, place, end)
                 if inner is not None:
-                    strings.search(inner, first, behind, walk.found)
-                    place = behind
-                elif sign == 0x22:
-                    place = behind
+                    strings.search(inner, first, place, walk.found)
+        return max(place, end)
 
     # --- damage ---
 
@@ -293,24 +299,16 @@ class Objects:
     def at_values(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """A line of strings and arrays: each of its strings is a text, and each list of lines."""
         walk.needs_line(at, self._search.longest_line)
-        text, strings = walk.text, self._search.strings
+        text = walk.text
         stop = min(text.line_end(at), walk.end)
         values = are_values(text.data[at:stop])
         if not values:
             torn = self._openings.match(text.data, match.end() - 1)
             return match.end() if torn is None else self.at_torn(walk, torn.start(), torn)
-        place, before = at, len(walk.found)
-        while (token := _TOKEN.search(text.data, place, stop)) is not None:
-            first, place = token.span()
-            if text.data[first] in b'"[':
-                inner, place = strings.text_at(text, first, place, stop)
-                if inner is not None:
-                    strings.search(inner, first, place, walk.found)
-            elif text.data[first] == 0x7B:
-                behind = self.at_object(walk, first, token)
-                if behind > stop:
-                    return behind
-                place = behind
+        before = len(walk.found)
+        behind = self._search_texts(walk, at, stop, lambda first, token: self.at_object(walk, first, token))
+        if behind > stop:
+            return behind
         if len(walk.found) == before and values != WHOLE:  # it may be the tail of a message
             self._settle(walk, at, stop, False, [])
         return stop

@@ -124,7 +124,7 @@ class Search:
                         state.reaches.append((start, at))
         except More as more:
             end = min(end, more.place)
-        state.runs = {run for run, stop in state.open_runs if stop == walk.end and not text.final}
+        state.end(walk.end, text.final)
         return end
 
 

@@ -124,7 +124,7 @@ class SearchState:
 
     - hopeless: objects that meet a known fault. taken: lines that belong to another text.
     - reaches: (from, to) of what stands in lines between others, whatever it holds.
-    - unclosed: the ranges of heredocs that never close.
+    - unclosed: the runs and ranges of heredocs that never close.
     - runs_of_lines: those that were met. open_from: where a text of one is open, which the walk does not pass.
       begun_with: the carrier of the one with which the block that was searched last began.
     - since: how much was found before the open fence. found_behind: where the walk went on after the last find.
@@ -147,8 +147,7 @@ class SearchState:
         """Begins a text."""
         self.hopeless: set[int] = set()
         self.taken = Taken()
-        self.unclosed: list[tuple[int, int]] = []
-        self.open_runs: list[tuple[int, int]] = []  # runs, and where the ranges of their heredocs end
+        self.unclosed: list[tuple[int, int, int]] = []
         self.since = self.found_behind = 0
         self.sound = (0, 0)
         self.reaches: list[tuple[int, int]] = []
@@ -169,6 +168,10 @@ class SearchState:
         self.fence_touched = bool(self.fence) and (self.fence_touched or found > self.since)
         self.met = found > 0
         self.touched = self.touched or self.met
+
+    def end(self, at: int, final: bool) -> None:
+        """Ends a text at a place; where that is not its end, the heredocs that are open there go on."""
+        self.runs = {run for run, _, stop in self.unclosed if stop == at and not final}
 
     def within(self) -> None:
         """The input does not begin here: something is thought to come before, and no fence to be open."""
