@@ -66,22 +66,11 @@ def _nslip_join(fields: Fields) -> SlipMessage:
     return SlipMessage(conv_id, turn, src, dst, Act[fields[_ACT]], FrameType[fields[_FRAME]], slots)
 
 
-def _nslip_kind(fields: Fields) -> tuple[str | None, str]:
-    """The act determines what the message does; the frame is only as good as the table's."""
-    return _OF_ACT[fields[_ACT]], ""
-
-
-def _nslip_begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
-    """Act and frame."""
-    name, _, frame = ACTS[act]["nslip"].kind.partition("/")
-    return "", {_ACT: name, _FRAME: frame}
-
-
 NSLIP = Shape(
     _nslip_split,
     _nslip_join,
-    _nslip_kind,
-    _nslip_begin,
+    lambda fields: (_OF_ACT[fields[_ACT]], ""),  # the frame is only as good as the table's
+    lambda act, facts: ("", dict(zip((_ACT, _FRAME), ACTS[act]["nslip"].kind.split("/"), strict=True))),
     PLACES["nslip"],
     tells=(_ACT,),
     counts="conversation",
@@ -148,14 +137,8 @@ def _csp_block(word: str, fields: Fields) -> AnyBlock:
 
 def _csp_kind(fields: Fields) -> tuple[str | None, str]:
     """The intent."""
-    intent = fields.get(("intent",), "")
+    intent = fields.get(_HEADERS[3], "")
     return _OWN["csp"].get(intent), intent if intent in PLACES["csp"] else "MEM"
-
-
-def _csp_begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
-    """The intent, and so the block."""
-    intent = ACTS[act]["csp"].kind
-    return intent, {("intent",): intent}
 
 
 def _csp_facts(fields: Fields, kind: str, names: Any) -> dict[str, Any]:
@@ -169,25 +152,20 @@ def _csp_facts(fields: Fields, kind: str, names: Any) -> dict[str, Any]:
     return {"text": text[text.index("\n\n") + 2 : -1]}
 
 
-def _csp_moves(fields: Fields) -> tuple[str | None, str | None]:
-    """The state to which a patch is applied, and the one that it gives."""
-    return fields.get(("block", "base")), fields.get(("block", "apply"))
-
-
 CSP = Shape(
     _csp_split,
     _csp_join,
     _csp_kind,
-    _csp_begin,
+    lambda act, facts: (intent := ACTS[act]["csp"].kind, {_HEADERS[3]: intent}),
     PLACES["csp"],
     _csp_facts,
     unseen=frozenset({_LINE, _ISSUES}),
-    tells=(("intent",),),
+    tells=(_HEADERS[3],),
     stateful="C0",
     state_path="ctx",
     tasks_alone=True,
     by_others="answers",
-    moves=_csp_moves,
+    moves=lambda fields: (fields.get(("block", "base")), fields.get(("block", "apply"))),  # of a patch
     numbered={"ERROR:block.id": "E", "PLAN:block.id": "L", "QUERY:block.id": "Q", "MEM:block.id": "M"},
     finishes=frozenset(),
 )
@@ -201,22 +179,11 @@ _SSTP_FIXED: dict[str, Fields] = {
 }
 
 
-def _sstp_split(message: SstpMessage) -> Fields:
-    """``header.X``, ``payload.X`` and the other keys of the object."""
-    return flat(message.to_dict(), _SSTP_OPENED)
-
-
 def _sstp_join(fields: Fields) -> SstpMessage:
     """The message of its fields."""
     whole = nested(fields)
     whole.setdefault("payload", {})
     return CLASSES[whole["header"]["kind"]].of(whole)
-
-
-def _sstp_kind(fields: Fields) -> tuple[str | None, str]:
-    """``header.kind``."""
-    name = fields["header", "kind"]
-    return _OWN["sstp"][name], name
 
 
 def _sstp_begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
@@ -228,9 +195,9 @@ def _sstp_begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
 
 
 SSTP = Shape(
-    _sstp_split,
+    lambda message: flat(message.to_dict(), _SSTP_OPENED),
     _sstp_join,
-    _sstp_kind,
+    lambda fields: (_OWN["sstp"][kind := fields["header", "kind"]], kind),
     _sstp_begin,
     PLACES["sstp"],
     carry=("header", "turnwire"),
@@ -249,16 +216,11 @@ _PATHS = [parsed(place.path) for places in PLACES["sap"].values() for place in p
 _SAP_FIXED: dict[str, Fields] = {
     name: {(key,): said for key, said in row.items()} for name, row in FIXED["sap"].items()
 }
-# The objects whose members are fields of their own: meta, and all in which conversion knows a place.
+# The objects whose members are fields of their own: meta, and all in which conversion knows a place. Arrays, the
+# payload, the output, and objects in which no other wire has a counterpart are one field each.
 _SAP_OPENED: frozenset[Path] = frozenset(
     {("meta",), *(path[:depth] for path in _PATHS for depth in range(1, len(path)))}
 )
-
-
-def _sap_split(message: SapMessage) -> Fields:
-    """The fields of a message, such as ``issuer.agentId`` and ``meta.x``. Arrays, the payload, the output, and objects
-    in which no other wire has a counterpart are one field each."""
-    return flat(message.to_dict(), _SAP_OPENED)
 
 
 def _sap_join(fields: Fields) -> SapMessage:
@@ -316,7 +278,7 @@ def _sap_finish(fields: Fields, facts: dict[str, Any], names: Names) -> tuple[Pa
 
 
 SAP = Shape(
-    _sap_split,
+    lambda message: flat(message.to_dict(), _SAP_OPENED),
     _sap_join,
     _sap_kind,
     _sap_begin,
@@ -407,11 +369,6 @@ def _kick_near(fields: Fields) -> str | None:
 
 def _first_line(content: str) -> str:
     return next((line for line in content.split("\n") if line and line[0] != SIGIL), "")
-
-
-def _kick_begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
-    """Nothing is fixed before sender and receiver are known."""
-    return "", {}
 
 
 def _kick_facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
@@ -514,7 +471,7 @@ KICK = Shape(
     _kick_split,
     _kick_join,
     _kick_kind,
-    _kick_begin,
+    lambda act, facts: ("", {}),  # nothing is fixed before sender and receiver are known
     PLACES["kick"],
     _kick_facts,
     _kick_finish,
