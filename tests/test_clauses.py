@@ -13,7 +13,7 @@ from turnwire.read.located import conform, specification
 
 PLACES = {
     "nslip": "acts 2 frames 2 framing 2 header 2 integers 2 shape 2 short 2 slots 2 strings 2 types 2",
-    "csp": "agents 1 answers 1 blocks 7 body 7 ctx 20 fileop 9 header 1 ids 20 intent 1 laws 9 magic 1 state 9",
+    "csp": "agents 1 answers 1 blocks 7 body 7 ctx 14 fileop 9 header 1 ids 15 intent 1 laws 6 magic 1 state 3",
     "sstp": "actor 1 addressee 3 clock 3 contribution 2 header 1 kind 1 object 1 one_speaker 2 payload 1 ranges 1 "
     "raw 2 schema 1 session 1",
     "sap": "cache 2 context 1 correlation 2 deadline 1 errors 2 evidence 2 forms 1 learning 2 output 2 required 1 "
@@ -22,7 +22,7 @@ PLACES = {
     "space 1 times 1",
 }
 """The line of the first fault in the log that breaks a clause."""
-BESIDE = {("csp", "agents"): "answers", ("sap", "context"): "required", ("sap", "errors"): "required"}
+BESIDE = {("sap", "context"): "required", ("sap", "errors"): "required"}
 """The other clause that such a log breaks."""
 JUDGED = [name for name in registry.names() if registry.wire(name).checklist is not None]
 

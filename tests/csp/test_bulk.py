@@ -104,15 +104,6 @@ def written(op: Op) -> str:
     return f"{sign} DEF {name}{assignment}".rstrip(" ")
 
 
-def test_a_column_alone_holds_what_it_holds_among_all() -> None:
-    data = b"".join(document(seed, damage=0) for seed in range(20))
-    for name in CORES:
-        once = read(name, data, wire="csp")[0]
-        for wanted in (["offset"], ["data", "from"], ["intent", "status"], ["priority", "line"], ["ops"]):
-            found = read(name, data, wire="csp", columns=wanted)[0]
-            assert found == {column: once[column] for column in (*wanted, "raw")}
-
-
 GOOD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA x\n"
 TASK = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\n"
 DAMAGE = {

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 import pytest
-from hypothesis import given, strategies as st
 
 from tests.conftest import raised
-from tests.csp.generate import GOOD_BLOCKS, ODD_LINES
+from tests.csp.generate import GOOD_BLOCKS
 from turnwire import LIMITS, csp
 from turnwire.csp.spec import BLOCK_WORD, FIELDS
 from turnwire.errors import DecodeError, Reason
@@ -36,13 +35,15 @@ def message(intent: str) -> str:
 
 
 def told(text: str, **options: object) -> tuple[Reason | None, list[Reason]]:
-    """Why strict reading refuses a text, and what lenient reading forgives."""
+    """Why strict reading refuses a text, and what lenient reading forgives; of what is good both read the same."""
+    lenient = csp.parse(text, mode="lenient", **options)
     try:
         csp.decode(text, **options)
         reason = None
+        assert lenient == csp.parse(text.encode(), **options)
     except DecodeError as error:
         reason = error.reason
-    return reason, [issue.reason for issue in csp.parse(text, mode="lenient", **options).issues]
+    return reason, [issue.reason for issue in lenient.issues]
 
 
 def refused(raw: bytes) -> DecodeError | None:
@@ -124,47 +125,6 @@ def test_checking_tells_once_what_a_message_was_read_with():
 
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
-EVIL = HEAD.format("TASK") + "TASK T999\nREQ rm\n"
-LINES = st.sampled_from(
-    [*ODD_LINES, *HEAD.format("RESULT").splitlines(), *(line for b in GOOD_BLOCKS.values() for line in b)]
-)
-TEXTS = st.lists(
-    st.one_of(LINES, LINES, LINES, st.text(st.characters(codec="utf-8"), max_size=8)), max_size=25
-).flatmap(lambda lines: st.sampled_from(["\n", "\r\n", "\n\n", "\r"]).map(lambda end: end.join(lines)))
-TIGHT = st.sampled_from(
-    [LIMITS, LIMITS._replace(message=40), LIMITS._replace(fields=1, key=3), LIMITS._replace(message=1)]
-)
-
-
-def refusal(text, limits):
-    """(reason, line) of what strict reading raises, or None."""
-    try:
-        csp.parse(text, limits=limits)
-    except DecodeError as error:
-        return error.reason, error.line
-    return None
-
-
-@given(text=TEXTS, limits=TIGHT, start=st.sampled_from(["", EVIL, HEAD.format("MEM"), "\ufeff", "DEF A = 1\n"]))
-def test_lenient_reads_any_text_and_tells_what_strict_raises(text, limits, start):
-    """Not only random documents: bare lines of every kind, all ends of lines, limits that everything breaks."""
-    text = start + text
-    lenient = csp.parse(text, mode="lenient", limits=limits)
-    assert lenient == csp.parse(text.encode(), mode="lenient", limits=limits)
-    told = [(issue.reason, issue.where) for issue in lenient.issues]
-    told += [(Reason.JUNK, record.line) for record in lenient if isinstance(record, csp.Junk)]
-    refused = refusal(text, limits)
-    if refused is not None:  # some faults have a name of their own, by what lenient reading makes of the line
-        line, own = refused[1], (Reason.CONTINUED, Reason.BOM, Reason.LOOK_ALIKE, Reason.BAD_MAGIC)
-        names = {refused, *((reason, line) for reason in own)}
-        fences = [one for one in lenient if isinstance(one, csp.Junk) and one.text.lstrip().startswith(("```", "~~~"))]
-        if refused[0] is Reason.BLOCK_MISMATCH and line in [one.line for one in fences]:
-            names |= {(Reason.STRAY_LINE, line)}  # a fence where the block is to be ends the message for it
-        whole = [one for one in lenient if isinstance(one, csp.Junk) and one.text.startswith("CSP/1")]
-        within = [one for one in whole if one.line <= line <= one.line + one.text.count("\n")]
-        assert names & set(told) or within, "a message that is refused as a whole has one reason"
-    else:
-        assert lenient == csp.parse(text, limits=limits)
 
 
 @pytest.mark.parametrize("intent", [intent for intent, word in BLOCK_WORD.items() if word in FIELDS])

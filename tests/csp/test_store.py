@@ -125,14 +125,6 @@ def test_verify_names_the_first_difference(store):
     store._log[1] = kept._replace(entry=kept.entry._replace(text=kept.entry.text.replace("REQ x", "REQ y")))
     assert (store.verify().ok, store.verify().place) == (False, "entry 2")
     store._log[1] = kept
-    checkpoint = store._checkpoints["C1"]
-    store._checkpoints["C1"] = checkpoint._replace(defs=Snapshot({**checkpoint.defs, "T": "x"}))
-    assert store.verify().place == "C1"
-    store._checkpoints["C1"] = checkpoint._replace(defs=Snapshot({**checkpoint.defs, "NEW": "x"}))
-    assert store.verify().place == "C1"
-    store._checkpoints["C1"] = checkpoint._replace(digest=checkpoint.digest[::-1])
-    assert store.verify().place == "C1"
-    store._checkpoints["C1"] = checkpoint
     assert store.verify()
 
 
@@ -291,7 +283,8 @@ def test_a_proof_tells_every_attribute_of_a_checkpoint_that_was_changed(name):
     for place in ("C1", "C2"):
         kept = store._checkpoints[place]
         store._checkpoints["C9" if name == "id" else place] = kept._replace(**{name: CHANGED[name]})
-        assert not store.verify()
+        proof = store.verify()
+        assert not proof and proof.place in (place, "C9")
         store._checkpoints.pop("C9", None)
         store._checkpoints[place] = kept
     assert store.verify()
