@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.conftest import raised
 from tests.convert.messages import FULL, explicit, right
 from turnwire import WIRES, ConvertError, Reason, kick
 from turnwire.conversion.context import Context
@@ -113,6 +114,4 @@ def test_what_a_near_kind_carries_comes_back_where_near_kinds_are_taken(target: 
     message = turnwire.decode(PATCH)
     made = turnwire.convert(message, target, context=FULL, nearest=True, carry=True).message
     assert turnwire.convert(made, "csp", context=FULL, restore=True, nearest=True).message == message
-    with pytest.raises(ConvertError) as caught:
-        turnwire.convert(made, "csp", context=FULL, restore=True)
-    assert caught.value.reason is Reason.BAD_CARRY
+    assert raised(ConvertError, turnwire.convert, made, "csp", context=FULL, restore=True).reason is Reason.BAD_CARRY

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import rounds
+from tests.conftest import raised, rounds
 from tests.convert.dialogues import DIALOGUES, given, made_id
 from tests.sstp.examples import example
 from turnwire import WIRES, Context, Converter, ConvertError, Reason, nslip, sstp
@@ -103,9 +103,8 @@ def test_the_context_that_was_learned_leads_back() -> None:
     back = turnwire.convert(made, "nslip", context=converter.context.replace(defaults={"nslip": {"turn": 1}}))
     assert (back.message.conv_id, back.message.get(nslip.Slot.TASK_ID)) == (3, 1)
     strict = Converter("sap", context=given("nslip").replace(new_id=None))
-    with pytest.raises(ConvertError) as caught:
-        strict.feed(first)
-    assert caught.value.known == {"taskId": "1", "correlationId": "3"}, "no id is given where none may be"
+    caught = raised(ConvertError, strict.feed, first)
+    assert caught.known == {"taskId": "1", "correlationId": "3"}, "no id is given where none may be"
 
 
 def test_what_is_refused_changes_nothing() -> None:
@@ -116,9 +115,8 @@ def test_what_is_refused_changes_nothing() -> None:
         for act, source, target, text in (("2", 0, 1, "why so"), ("2", 0, 1, "well then"), ("1", 1, 0, "that is why"))
     )
     assert converter.feed(ask).message.logical_clock == 1
-    with pytest.raises(ConvertError) as caught:
-        converter.feed(again)
-    assert (caught.value.reason, caught.value.path) == (Reason.NOT_CONFORMING, "addressee")
+    caught = raised(ConvertError, converter.feed, again)
+    assert (caught.reason, caught.path) == (Reason.NOT_CONFORMING, "addressee")
     assert converter.feed(answer).message.actor_id == "1"
     assert converter.feed(again).message.logical_clock == 2
     closing = converter.close()
@@ -311,9 +309,7 @@ def test_a_history_is_as_it_was_after_a_refusal_also_when_it_is_long(count: int)
         converter.feed(one)
     again = running.replace(output="late")
     for _ in range(2):
-        with pytest.raises(ConvertError) as caught:
-            converter.feed(again)
-        assert caught.value.path == "status"
+        assert raised(ConvertError, converter.feed, again).path == "status"
     converter.feed(done)
     assert converter.close() == ((), ())
 
@@ -339,9 +335,8 @@ def test_an_answer_for_which_nothing_can_ask_is_refused_at_once() -> None:
     context = given("nslip")
     defaults = {**context.defaults, "sap": {**context.defaults["sap"], "taskId": made_id(5)}}
     converter = Converter("sap", context=context.replace(defaults=defaults))
-    with pytest.raises(ConvertError) as caught:
-        converter.feed(nslip.decode('@a9|f0|c1|S1|d0|T1|t"disk_full"#'))
-    assert (caught.value.reason, caught.value.path) == (Reason.NOT_CONFORMING, "correlation")
+    caught = raised(ConvertError, converter.feed, nslip.decode('@a9|f0|c1|S1|d0|T1|t"disk_full"#'))
+    assert (caught.reason, caught.path) == (Reason.NOT_CONFORMING, "correlation")
     converter.feed(nslip.decode('@a3|f0|c1|S0|d1|T2|k1|t"x"#'))
     assert converter.close().faults == ()
 
@@ -350,9 +345,8 @@ def test_a_request_that_says_cancel_is_no_request() -> None:
     message = nslip.decode('@a3|f0|c1|S0|d1|T2|k1|u"cancel"|t"x"#')
     context = given("nslip").replace(defaults={**given("nslip").defaults, "csp": {"block.STATUS": "OK"}})
     for target in ("csp", "sap", "sstp", "kick"):
-        with pytest.raises(ConvertError) as caught:
-            Converter(target, context=context).feed(message)
-        assert caught.value.reason == Reason.NO_COUNTERPART and "cancel" in caught.value.text
+        caught = raised(ConvertError, Converter(target, context=context).feed, message)
+        assert caught.reason == Reason.NO_COUNTERPART and "cancel" in caught.text
         assert Converter(target, context=context, nearest=True).feed(message).nearest
 
 
@@ -379,6 +373,4 @@ def test_answers_without_a_session_belong_to_where_their_sender_was_asked() -> N
         (5, 1, 1, 2), (6, 1, 4, 3), (5, 2, 2, 1), (5, 3, 1, 2), (5, 4, 2, 1), (6, 2, 3, 4),
     ]  # fmt: skip
     stranger = sent("knowledge", "zoe", 1, None)
-    with pytest.raises(ConvertError) as caught:
-        converter.feed(stranger)
-    assert "conv_id" in caught.value.missing
+    assert "conv_id" in raised(ConvertError, converter.feed, stranger).missing

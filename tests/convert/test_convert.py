@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.conftest import raised
 from tests.convert.messages import FULL, ID, explicit
 from tests.convert.tables_text import everything
 from tests.sap.documents import RESULT, TASK
@@ -172,9 +173,7 @@ def test_a_context_that_is_none(wrong: dict[str, Any]) -> None:
     make: Any
     for make in (Context.from_dict, lambda values: Context(**values), lambda values: FULL.replace(**values)):
         if make == Context.from_dict or "nonsense" not in wrong:
-            with pytest.raises(ConvertError) as caught:
-                make(wrong)
-            assert caught.value.reason is Reason.BAD_CONTEXT
+            assert raised(ConvertError, make, wrong).reason is Reason.BAD_CONTEXT
     assert Context(now=lambda: "2026-01-15T08:00:00Z", new_id=lambda: ID).now is not None
     message = turnwire.decode("@a3|f0|c3|S0|d1|T1#")
     with pytest.raises(ConvertError, match="bad_context: expected a Context, not dict"):
@@ -186,9 +185,8 @@ def test_numbers_and_names_are_one_to_one() -> None:
     message = nslip.decode("@a3|f0|c3|S0|d1|T1|k5#")
     defaults = FULL.defaults
     context = Context(agents={"MAIN": 0, "1": 7}, defaults=defaults)
-    with pytest.raises(ConvertError) as caught:
-        turnwire.convert(message, "csp", context=context)
-    assert caught.value.known == {"receiver": 1}, "a default is for what the source says nothing of"
+    caught = raised(ConvertError, turnwire.convert, message, "csp", context=context)
+    assert caught.known == {"receiver": 1}, "a default is for what the source says nothing of"
     made = turnwire.convert(message, "csp", context=context.replace(values={"csp": {"receiver": {"1": "RECEIVER"}}}))
     assert (made.message.sender, made.message.receiver) == ("MAIN", "RECEIVER")
     assert "dst" in made.dropped
@@ -216,9 +214,7 @@ def test_a_time_without_a_zone_is_not_given_one() -> None:
     envelope = KICK.replace(timestamp="2026-01-15T08:00:00")
     defaults = {path: value for path, value in FULL.defaults["sap"].items() if path != "reportedAt"}
     context = FULL.replace(defaults={"sap": defaults}, uuids={"T7": ID}, now="2026-01-01T00:00:00Z")
-    with pytest.raises(ConvertError) as caught:
-        turnwire.convert(envelope, "sap", context=context)
-    assert caught.value.missing == ("reportedAt",)
+    assert raised(ConvertError, turnwire.convert, envelope, "sap", context=context).missing == ("reportedAt",)
 
 
 def test_the_orchestrator_commands_and_others_ask() -> None:
@@ -226,12 +222,11 @@ def test_the_orchestrator_commands_and_others_ask() -> None:
     made = turnwire.convert(CSP, "kick", context=context)
     assert (made.message.channel, made.message.type) == ("⫻command/dispatch", "Command")
     assert made.message.content == "⫻task/dispatch:T001/001\nfind auth middleware\n"
-    with pytest.raises(ConvertError) as caught:
-        turnwire.convert(CSP, "kick", context=FULL)
-    assert (caught.value.reason, caught.value.nearest) == (Reason.NO_COUNTERPART, "⫻query/request")
+    caught = raised(ConvertError, turnwire.convert, CSP, "kick", context=FULL)
+    assert (caught.reason, caught.nearest) == (Reason.NO_COUNTERPART, "⫻query/request")
     assert (
         "command/dispatch is not allowed between this sender and receiver (set their roles in the context"
-        in caught.value.text
+        in caught.text
     )
     made = turnwire.convert(CSP, "kick", context=FULL, nearest=True)
     assert (made.message.channel, made.message.type, made.nearest) == ("⫻query/request", "Query", "⫻query/request")
@@ -292,9 +287,7 @@ def test_damaged_carries_are_refused(damage: Any) -> None:
     """Whatever stands in the extension place came from outside."""
     made = turnwire.convert(CSP, "sstp", context=FULL, carry=True).message
     made.header["turnwire"] = damage
-    with pytest.raises(ConvertError) as caught:
-        turnwire.convert(made, "csp", context=FULL, restore=True)
-    assert caught.value.reason is Reason.BAD_CARRY
+    assert raised(ConvertError, turnwire.convert, made, "csp", context=FULL, restore=True).reason is Reason.BAD_CARRY
 
 
 @pytest.mark.parametrize("value", [5, "{", "[]", {}, {"wire": "morse"}, {"wire": "sap"}, None])
@@ -308,9 +301,7 @@ def test_a_field_of_that_name_is_no_carry(value: Any) -> None:
 
 def test_what_is_no_message() -> None:
     for wrong in ("@a3|f0|c3|S0|d1|T1#", None, csp.Template(), csp.Junk(1, "x"), 5):
-        with pytest.raises(ConvertError) as caught:
-            turnwire.convert(wrong, "sap")
-        assert caught.value.reason is Reason.WRONG_TYPE
+        assert raised(ConvertError, turnwire.convert, wrong, "sap").reason is Reason.WRONG_TYPE
     with pytest.raises(UnknownName, match="'morse' is not a wire") as unknown:
         turnwire.convert(NSLIP, "morse")
     assert unknown.value.reason is Reason.UNKNOWN_WIRE

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.conftest import raised
 from tests.convert.messages import DEFAULTS, FULL, ID, explicit, right
 from tests.sap.documents import RESULT
 from tests.sstp.examples import example
@@ -28,9 +29,7 @@ def envelope(channel: str, content: str = "", kind: str = "Command", receiver: s
 
 
 def refusal(message: Any, target: str, **options: Any) -> ConvertError:
-    with pytest.raises(ConvertError) as caught:
-        turnwire.convert(message, target, **{"context": FULL, **options})
-    return caught.value
+    return raised(ConvertError, turnwire.convert, message, target, **{"context": FULL, **options})
 
 
 def tried(message: Any, target: str, **options: Any) -> Converted | None:
@@ -261,12 +260,9 @@ UNKNOWN = [
 def test_a_report_of_another_word_is_no_success(channel: str, text: str, word: str, nearest: bool) -> None:
     """The word in the first line or the channel is known, whatever the word: no default stands for it."""
     message = reported(channel, text)
-    with pytest.raises(ConvertError) as caught:
-        turnwire.convert(message, "csp", context=FULL, nearest=nearest)
-    assert caught.value.known == {"block.STATUS": word}
-    with pytest.raises(ConvertError) as caught:
-        turnwire.convert(message, "sstp", context=FULL)
-    assert caught.value.reason is Reason.NO_COUNTERPART
+    caught = raised(ConvertError, turnwire.convert, message, "csp", context=FULL, nearest=nearest)
+    assert caught.known == {"block.STATUS": word}
+    assert raised(ConvertError, turnwire.convert, message, "sstp", context=FULL).reason is Reason.NO_COUNTERPART
     if word != "failed":  # which means something in nSLIP, and nothing in KickLang
         names = FULL.replace(ids={"T7": 7}, agents={"WePlan": 1, "Orchestrator": 0}, conversations={ID: 3})
         made = turnwire.convert(message, "nslip", context=names)
@@ -315,9 +311,7 @@ def test_no_default_stands_for_what_the_common_model_cannot_say() -> None:
     assert turnwire.convert(message, "csp", context=mapped).message.block.get("PRIORITY") == "P1"
 
     result = sap.decode(json.dumps({**RESULT, "output": [1, 2]}))
-    with pytest.raises(ConvertError) as caught:
-        turnwire.convert(result, "sstp", context=FULL)
-    assert caught.value.known == {"payload.content": [1, 2]}
+    assert raised(ConvertError, turnwire.convert, result, "sstp", context=FULL).known == {"payload.content": [1, 2]}
     said = FULL.replace(values={"sstp": {"payload.content": {"[1,2]": "1 and 2"}}})
     assert turnwire.convert(result, "sstp", context=said).message.payload["content"] == "1 and 2"
 

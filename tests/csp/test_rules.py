@@ -7,6 +7,7 @@ import pytest
 import turnwire
 from tests import vectors
 from tests.above import backend  # noqa: F401  (a fixture)
+from tests.conftest import raised
 from turnwire import csp
 from turnwire.csp import lints
 from turnwire.csp.lints import LAW_TEXT_LEAST, Routing, filler, routing_laws
@@ -96,9 +97,8 @@ def test_an_undefined_name_is_a_fact_where_it_was_defined(text, severities):
 
 
 def test_what_is_no_record_is_refused_as_by_check():
-    with pytest.raises(turnwire.EncodeError) as caught:
-        csp.lint("CSP/1\n")
-    assert (caught.value.reason, caught.value.wire) == ("wrong_type", "csp")
+    caught = raised(turnwire.EncodeError, csp.lint, "CSP/1\n")
+    assert (caught.reason, caught.wire) == ("wrong_type", "csp")
 
 
 def test_the_examples_of_the_specification_are_clean():

@@ -257,9 +257,8 @@ def test_a_journal_that_no_store_wrote_is_refused(kinds, reason, place):
     with Ledger(":memory:") as other:
         for kind in kinds:
             other.append(*bodies[kind])
-        with pytest.raises(RuleError) as caught:
-            csp.Store.reopen(other)
-    assert (caught.value.reason, caught.value.path) == (reason, place)
+        caught = raised(RuleError, csp.Store.reopen, other)
+    assert (caught.reason, caught.path) == (reason, place)
 
 
 CHANGED = {

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.conftest import raised
 from tests.fuzz.messages import MESSAGES
 from tests.sap.documents import TASK
 from tests.test_utf8 import WORDS
@@ -64,9 +65,7 @@ def test_numbers_are_those_of_python(wire: str, backend: str) -> None:
     for number in numbers():
         value = json.loads(number)
         if isinstance(value, float) and value in (float("inf"), float("-inf")):
-            with pytest.raises(DecodeError) as caught:
-                read(f'{{"a":{number}}}'.encode())
-            assert caught.value.reason == "not_finite", number
+            assert raised(DecodeError, read, f'{{"a":{number}}}'.encode()).reason == "not_finite", number
         else:
             found = read(f'{{"a":{number}}}'.encode())["a"]
             assert (type(found), repr(found)) == (type(value), repr(value)), number

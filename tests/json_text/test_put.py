@@ -1,11 +1,13 @@
-"""Messages made by a program: both cores write the same text, or refuse them with the same words."""
+"""Messages made by a program: both cores write the same text or refuse them with the same words, and find the same."""
 
 from __future__ import annotations
 
 import copy
 import json
 import random
+from collections.abc import Callable
 from enum import Enum, IntEnum, StrEnum
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -71,7 +73,7 @@ def odd() -> list[Any]:
     found: list[Any] = [None, True, False, 0, 1, 7, 100, 101, -1, 1 << 62, 1 << 63, -(1 << 63), 1 << 70, Number.ONE]
     found += [0.0, -0.0, 0.5, 1.0, 41.0, 1.5, -0.25, 1e300, float("nan"), float("inf"), 3j, b"x", Bytes(b"x"), object]
     found += ["", "x", "<x>", "é", "<é", "日", "😀", "\ud800", '"\\\n\x01', "a" * 5000]
-    found += ["SUCCEEDED", "FAILED", "2.0", "a@b"]
+    found += ["SUCCEEDED", "FAILED", "2.0", "a@b", "https://u:p@h/", f"Bearer {'a1' * 12}", {"apiKey": "x"}]
     found += [
         "2024-02-29T10:00:00Z",
         "2023-02-29T10:00:00Z",
@@ -174,9 +176,9 @@ def made(wire: str, document: Any) -> Any:
     return CLASSES.get(kind if type(kind) is str else "", sstp.Intent).of(document)
 
 
-def outcome(wire: str, document: Any, strict: bool) -> Any:
+def outcome(call: Callable[..., Any], wire: str, document: Any, **options: Any) -> Any:
     try:
-        return (sap if wire == "sap" else sstp).encode(made(wire, document), strict=strict)
+        return call(made(wire, document), **options)
     except EncodeError as error:
         return error.reason, error.path, str(error)
     except (TypeError, AttributeError, ValueError) as error:
@@ -185,17 +187,22 @@ def outcome(wire: str, document: Any, strict: bool) -> Any:
 
 @pytest.fixture
 def cores(wire: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The native maker, and the pure core as the one that a wire's encode asks."""
+    """The native maker, and the pure core as the one that a wire's encode and check ask."""
     from turnwire._native.json import codec as native
 
     package: Any = sap_codec if wire == "sap" else sstp_codec
-    made = [package.codec_of(core, reader(wire, ()).read_source) for core in (native, pure)]
-    return [lambda codec=codec: monkeypatch.setattr(package, "_codec", codec) for codec in made]
+    made = [(core, package.codec_of(core, reader(wire, ()).read_source)) for core in (native, pure)]
+
+    def use(core: Any, codec: Any) -> None:
+        monkeypatch.setattr(package, "_codec", codec)
+        monkeypatch.setattr(package, "_core", core, raising=wire == "sap")
+
+    return [partial(use, *both) for both in made]
 
 
 @pytest.mark.parametrize("wire", ["sap", "sstp"])
-def test_both_cores_write_the_same(wire: str, cores: list[Any]) -> None:
-    numbers = random.Random(23)
+def test_both_cores_write_and_find_the_same(wire: str, cores: list[Any]) -> None:
+    numbers, package = random.Random(23), sap if wire == "sap" else sstp
     documents = [json.loads(text) for text in good(wire)]
     written = refused = 0
     for _ in range(rounds(1200)):
@@ -206,8 +213,9 @@ def test_both_cores_write_the_same(wire: str, cores: list[Any]) -> None:
         found = []
         for core in cores:
             core()
-            found.append(outcome(wire, document, strict))
+            text = outcome(package.encode, wire, document, strict=strict)
+            found.append((text, outcome(package.check, wire, document)))
         assert found[0] == found[1], document
-        written += isinstance(found[0], str)
-        refused += isinstance(found[0], tuple)
+        written += isinstance(text, str)
+        refused += isinstance(text, tuple)
     assert written > 150 and refused > 150

@@ -9,7 +9,7 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests.conftest import BACKENDS, SHARED, needs_both, rounds
+from tests.conftest import BACKENDS, SHARED, needs_both, raised, rounds
 from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
@@ -129,9 +129,7 @@ REFUSED = [
 
 
 def refusal(core, data, limits=LIMITS):
-    with pytest.raises(DecodeError) as caught:
-        core.Reader("sstp", ("a", "header")).read(data, limits)
-    return caught.value
+    return raised(DecodeError, core.Reader("sstp", ("a", "header")).read, data, limits)
 
 
 @pytest.mark.parametrize(("data", "reason", "offset"), REFUSED)
@@ -409,6 +407,5 @@ def test_what_text_that_is_no_object_begins_with(core, reason, before):
     for begun in OPENINGS[reason]:
         place = 0 if reason is Reason.EMPTY_MESSAGE else len(before)
         assert faults.opening(f"{before}{begun}".encode()) == (reason, place), begun
-        with pytest.raises(DecodeError) as caught:
-            core("json.text").Reader("x").read(f"{before}{begun}".encode(), LIMITS)
-        assert (caught.value.reason, caught.value.offset) == (reason, place), begun
+        caught = raised(DecodeError, core("json.text").Reader("x").read, f"{before}{begun}".encode(), LIMITS)
+        assert (caught.reason, caught.offset) == (reason, place), begun

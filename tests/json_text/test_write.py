@@ -12,7 +12,7 @@ from http import HTTPMethod
 import pytest
 from hypothesis import given
 
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, raised
 from tests.json_text.test_read import JSON
 from turnwire._backend import core_module
 from turnwire.contract import LIMITS
@@ -67,9 +67,8 @@ def test_written_text(core, value, text):
     ],
 )
 def test_refused_values(core, value, reason, path):
-    with pytest.raises(EncodeError) as caught:
-        core("json.write").write(value, "sap")
-    assert (str(caught.value.reason), caught.value.path, caught.value.wire) == (reason, path, "sap")
+    caught = raised(EncodeError, core("json.write").write, value, "sap")
+    assert (str(caught.reason), caught.path, caught.wire) == (reason, path, "sap")
 
 
 def test_a_long_way_to_what_is_too_deep_is_cut_off(core):
@@ -80,9 +79,8 @@ def test_a_long_way_to_what_is_too_deep_is_cut_off(core):
         held = value
         for name in names:
             held = {name: held}
-        with pytest.raises(EncodeError) as caught:
-            core("json.write").write(held)
-        assert len(caught.value.path) == 1024 and caught.value.path.startswith("/" + names[-1])
+        caught = raised(EncodeError, core("json.write").write, held)
+        assert len(caught.path) == 1024 and caught.path.startswith("/" + names[-1])
     with pytest.raises(TypeError, match="int"):
         core("json.write").compacted(3)
 
@@ -90,9 +88,7 @@ def test_a_long_way_to_what_is_too_deep_is_cut_off(core):
 def test_circular_and_deep_values(core):
     circle: list = []
     circle.append(circle)
-    with pytest.raises(EncodeError) as caught:
-        core("json.write").write(circle)
-    assert caught.value.reason == "too_deep"
+    assert raised(EncodeError, core("json.write").write, circle).reason == "too_deep"
     value: list = []
     for _ in range(127):
         value = [value]
@@ -120,9 +116,7 @@ def test_strings_of_each_width_and_length(core, letters, before):
                 value = [before, letters * at + odd + letters * (size - at)]
                 assert write(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for at in range(20):
-        with pytest.raises(EncodeError) as caught:
-            write(letters * at + "\ud800" + letters * 20)
-        assert caught.value.reason == "lone_surrogate"
+        assert raised(EncodeError, write, letters * at + "\ud800" + letters * 20).reason == "lone_surrogate"
 
 
 def doubles(seed: int, count: int) -> list[float]:

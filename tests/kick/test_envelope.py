@@ -170,8 +170,7 @@ ERRORS = [
 def test_errors(twin: str, fields: dict[str, Any], reason: str, path: str, there: bytes) -> None:
     for indent in (None, 1):
         text = "\n " + json.dumps(fields, ensure_ascii=False, indent=indent)
-        caught = raised(DecodeError, decode, text)
-        error = caught
+        error = raised(DecodeError, decode, text)
         raw = text.encode()
         assert (error.reason, error.path) == (reason, path)
         assert error.offset is not None

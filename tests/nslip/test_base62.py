@@ -51,8 +51,7 @@ def test_numbers_there_and_back(twin: Any) -> None:
     ],
 )
 def test_refused_digits(twin: Any, digits: Any, reason: Reason, offset: int) -> None:
-    caught = raised(DecodeError, twin.decode, digits)
-    error = caught
+    error = raised(DecodeError, twin.decode, digits)
     assert (error.reason, error.offset, error.line, error.wire) == (reason, offset, 1, "nslip")
     assert str(error).isprintable()
 
@@ -170,8 +169,7 @@ def test_texts_of_any_stride_and_without_width(twin: Any) -> None:
     ],
 )
 def test_refused_texts(twin: Any, texts: list[bytes], reason: Reason, path: str, offset: int) -> None:
-    caught = raised(DecodeError, twin.decode_array, np.array(texts))
-    error = caught
+    error = raised(DecodeError, twin.decode_array, np.array(texts))
     assert (error.reason, error.path, error.offset, error.line) == (reason, path, offset, 1)
     assert error.wire == "nslip"
 

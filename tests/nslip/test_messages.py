@@ -308,8 +308,7 @@ def test_a_line_is_one_message_to_its_last_byte(core, behind):
     one = "@a3|f0|c7|S0|d1|T1#"
     decode_many = core("nslip.codec").decode_many
     for end in ("", "\n", " \r\n"):
-        caught = raised(DecodeError, decode_many, f"{one}\n{one}{behind}{end}".encode())
-        found = caught
+        found = raised(DecodeError, decode_many, f"{one}\n{one}{behind}{end}".encode())
         assert (str(found.reason), found.offset, found.line) == ("trailing_junk", 2 * len(one) + 1, 2)
     assert len(decode_many(f"{one}\n\n {one} \n".encode())) == 2
 

@@ -38,8 +38,7 @@ def test_decode(core: Any, case: dict[str, Any], form: Any) -> None:
         assert read(message) == expected(case)
         assert nslip.decode(nslip.encode(message)) == message
         return
-    caught = raised(DecodeError, nslip.decode, data)
-    error = caught
+    error = raised(DecodeError, nslip.decode, data)
     assert (error.reason, error.offset, error.line, error.wire) == (case["error"], case["offset"], 1, "nslip")
     assert str(error).isprintable(), "errors are printed on terminals and in logs"
 

@@ -130,8 +130,10 @@ def test_signals_are_looked_for_in_the_loop(tmp_path: Path) -> None:
 VALIDATOR = jsonschema.Draft202012Validator(sap.json_schema())
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schema_is_one_and_the_published_one() -> None:
     jsonschema.Draft202012Validator.check_schema(sap.json_schema())
+    published = Path(__file__).parents[2] / "docs" / "schemas" / "sap.json"
+    assert json.loads(published.read_text("utf-8")) == sap.json_schema()
 
 
 @vectors.cases("sap")

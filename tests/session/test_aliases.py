@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.conftest import raised
 from turnwire import session, tokens
 from turnwire.errors import DecodeError
 from turnwire.session import aliases
@@ -114,9 +115,8 @@ def test_what_a_reader_takes_and_refuses(found: list[str] | None, bodies: list[s
 
 @pytest.mark.parametrize("said", ["x", "--", "-あ", "x-"])
 def test_an_unknown_alphabet_is_refused(said: str) -> None:
-    with pytest.raises(DecodeError) as caught:
-        session.decode(f"%1 &{said}\n.0\n", sealed=False)
-    assert (caught.value.reason, caught.value.line) == ("bad_encoding", 1)
+    caught = raised(DecodeError, session.decode, f"%1 &{said}\n.0\n", sealed=False)
+    assert (caught.reason, caught.line) == ("bad_encoding", 1)
 
 
 def test_without_the_word_in_the_header_they_are_letters() -> None:

@@ -10,6 +10,7 @@ from zlib import crc32
 
 import pytest
 
+from tests.conftest import raised
 from tests.session.material import composed, long_session, plain
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
@@ -117,9 +118,8 @@ def test_what_is_whole_is_salvaged() -> None:
     ],
 )
 def test_reasons(change: Any, reason: Reason) -> None:
-    with pytest.raises(DecodeError) as caught:
-        session.decode(change(TEXT))
-    assert caught.value.reason == reason and caught.value.wire == "session"
+    caught = raised(DecodeError, session.decode, change(TEXT))
+    assert caught.reason == reason and caught.wire == "session"
 
 
 def test_an_unfinished_session_can_be_read() -> None:
@@ -150,9 +150,7 @@ def test_a_change_is_found_at_its_record() -> None:
     places = []
     for number in range(4, 50):
         changed = [*lines[:number], "x" + lines[number][1:], *lines[number + 1 :]]
-        with pytest.raises(DecodeError) as caught:
-            session.decode("\n".join(changed))
-        places.append((caught.value.line or 0) - number - 1)
+        places.append((raised(DecodeError, session.decode, "\n".join(changed)).line or 0) - number - 1)
     assert set(places) <= {0, 1} and places.count(0) > 40
 
 
@@ -314,6 +312,5 @@ def test_an_end_without_its_line_feed_is_an_end(lost: str) -> None:
 )
 def test_a_line_that_is_no_strict_json_is_told_with_its_place(line: str, reason: Reason) -> None:
     for text in (f'{{"é":1}}\n{line}\n{{"b":1}}\n', f'{{"é":1}}\n{line}'):
-        with pytest.raises(DecodeError) as caught:
-            session.decode(text)
-        assert (caught.value.reason, caught.value.offset, caught.value.line) == (reason, 9, 2)
+        caught = raised(DecodeError, session.decode, text)
+        assert (caught.reason, caught.offset, caught.line) == (reason, 9, 2)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.notation import cut, key_of, read
@@ -67,9 +68,8 @@ REFUSED = [
 def test_notation(text: str, value: Any) -> None:
     """None: it is refused."""
     if value is None:
-        with pytest.raises(DecodeError) as caught:
-            event(f"={text}")
-        assert (caught.value.reason, caught.value.line) == (Reason.BAD_ENCODING, 2)
+        caught = raised(DecodeError, event, f"={text}")
+        assert (caught.reason, caught.line) == (Reason.BAD_ENCODING, 2)
     else:
         assert json.dumps(event(f"={text}")) == json.dumps(value)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
 
@@ -42,9 +43,8 @@ def test_a_reader_names_the_place_of_what_was_changed(text: str) -> None:
         whole = "\n".join(changed)
         told = []
         for size in (1, 7, len(whole)):
-            with pytest.raises(DecodeError) as caught:
-                fed(whole, size)
-            told.append((caught.value.reason, caught.value.line, caught.value.offset))
+            caught = raised(DecodeError, fed, whole, size)
+            told.append((caught.reason, caught.line, caught.offset))
         begin = sum(len(line.encode()) + 1 for line in changed[: (told[0][1] or 0) - 1])
         assert told == [(Reason.DIGEST_MISMATCH, told[0][1], begin)] * 3 and 0 <= at + 1 - (told[0][1] or 0) < 6
 
@@ -58,9 +58,7 @@ def test_a_reader_counts_json_lines_too_and_wants_the_end(events: int, every: in
     for size in (1, 7, len(text) + 1):
         for cut in (text, text[: text.rfind("\n", 0, -1) + 1]):
             if "%" in text and cut is not text:
-                with pytest.raises(DecodeError) as caught:
-                    fed(cut, size)
-                assert caught.value.reason is Reason.CUT_OFF
+                assert raised(DecodeError, fed, cut, size).reason is Reason.CUT_OFF
             else:
                 assert fed(cut, size) == (given if cut is text else given[:-1])
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import turnwire
+from tests.conftest import raised
 from tests.session.material import KEYS, choices, composed, few_shapes, long_session, plain, sessions
 from turnwire import LIMITS, session
 from turnwire.errors import DecodeError, EncodeError, Reason
@@ -130,9 +131,8 @@ def test_an_object_in_a_string_of_a_string_has_an_end() -> None:
     """Each string doubles the backslashes of those in it."""
     text = "%1\n={{{}a:1{}}}\n.1\n"
     assert len(session.lines_of(text.format("a$:{" * 15, "}" * 15), sealed=False)[0]) > 1 << 16
-    with pytest.raises(DecodeError) as caught:
-        session.lines_of(text.format("a$:{" * 40, "}" * 40), sealed=False)
-    assert (caught.value.reason, caught.value.line) == (Reason.BAD_ENCODING, 2)
+    caught = raised(DecodeError, session.lines_of, text.format("a$:{" * 40, "}" * 40), sealed=False)
+    assert (caught.reason, caught.line) == (Reason.BAD_ENCODING, 2)
 
 
 def test_an_event_may_be_larger_than_a_message() -> None:
@@ -158,9 +158,8 @@ def test_messages_of_wires() -> None:
     ],
 )
 def test_what_json_cannot_carry(event: Any, reason: str, path: str) -> None:
-    with pytest.raises(EncodeError) as caught:
-        session.encode([{"a": 1}, event], None)
-    assert (caught.value.reason, caught.value.path) == (reason, path)
+    caught = raised(EncodeError, session.encode, [{"a": 1}, event], None)
+    assert (caught.reason, caught.path) == (reason, path)
 
 
 def test_one_event_is_its_json() -> None:
@@ -251,12 +250,9 @@ def test_a_key_that_is_too_long_is_refused_wherever_it_stands(event: dict[str, A
     for options in (Options(checks=False), Options(plain=True, checks=False)):
         text = composed([good] * 2, (), options)
         assert session.decode(text, sealed=False) == [good] * 2
-        with pytest.raises(DecodeError) as caught:
-            session.decode(text.replace(LONG[1:], LONG), sealed=False)
-        assert caught.value.reason is Reason.KEY_TOO_LONG
-    with pytest.raises(EncodeError) as refused:
-        session.encode([good, event])
-    assert refused.value.reason is Reason.KEY_TOO_LONG
+        caught = raised(DecodeError, session.decode, text.replace(LONG[1:], LONG), sealed=False)
+        assert caught.reason is Reason.KEY_TOO_LONG
+    assert raised(EncodeError, session.encode, [good, event]).reason is Reason.KEY_TOO_LONG
 
 
 @pytest.mark.parametrize("depth", [1, 63, 64, 65, 128, 129, 200])
@@ -266,9 +262,7 @@ def test_an_event_is_as_deep_as_strict_json_allows(depth: int) -> None:
     for body in (event, f"a={event}"):
         text = f"%1\n{body}\n.1\n"
         if depth > 128:
-            with pytest.raises(DecodeError) as caught:
-                session.decode(text, sealed=False)
-            assert caught.value.reason is Reason.TOO_DEEP
+            assert raised(DecodeError, session.decode, text, sealed=False).reason is Reason.TOO_DEEP
         else:
             assert str(session.decode(text, sealed=False)).count("{") == depth
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from tests.session.material import composed
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
@@ -189,9 +190,8 @@ def test_any_value_may_follow_any_other_whatever_a_template_expects(mark: str) -
     "fields", ["\\", "x|\\", "x|y\\|\\\\\\", "x|y|z", "", "&a", "x|&", "x|nul", "x|[1", "x|=1", 'x|"a', "x|1.", "x|01"]
 )
 def test_fields_that_no_writer_makes_are_refused(fields: str) -> None:
-    with pytest.raises(DecodeError) as caught:
-        read("a={a?:x b?:1}", f"a {fields}")
-    assert (caught.value.reason, caught.value.line) == (Reason.BAD_ENCODING, 3)
+    caught = raised(DecodeError, read, "a={a?:x b?:1}", f"a {fields}")
+    assert (caught.reason, caught.line) == (Reason.BAD_ENCODING, 3)
 
 
 @pytest.mark.parametrize(
@@ -228,9 +228,7 @@ def test_a_table_is_of_objects_with_the_same_keys(rows: list[Any], mark: str) ->
 
 @pytest.mark.parametrize("rows", ["[[1,2],[3]]", "[[1,2,3]]", "[[],[1,2]]", "[[1,2],3]", '[["x",1],"yz"]'])
 def test_a_row_of_another_width_is_refused(rows: str) -> None:
-    with pytest.raises(DecodeError) as caught:
-        read(f'={{"t#a,b":{rows}}}')
-    assert caught.value.reason is Reason.BAD_ENCODING
+    assert raised(DecodeError, read, f'={{"t#a,b":{rows}}}').reason is Reason.BAD_ENCODING
     found = read('={"t#a,b":[[1,2],[3,null]] "u#a":[] "v#a":x}')
     assert found == [{"t": [{"a": 1, "b": 2}, {"a": 3, "b": None}], "u": [], "v": "x"}]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import raised
 from turnwire import session
 from turnwire.errors import DecodeError
 
@@ -41,9 +42,8 @@ def test_good_ones() -> None:
 def test_damaged_ones() -> None:
     for vector in VECTORS:
         if "reason" in vector:
-            with pytest.raises(DecodeError) as caught:
-                session.decode(vector["text"])
-            assert (caught.value.reason, caught.value.line) == (vector["reason"], vector["line"]), vector["id"]
+            caught = raised(DecodeError, session.decode, vector["text"])
+            assert (caught.reason, caught.line) == (vector["reason"], vector["line"]), vector["id"]
 
 
 def test_what_the_page_says_of_headers_and_distances() -> None:
