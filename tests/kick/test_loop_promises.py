@@ -49,15 +49,6 @@ def test_a_task_goes_forward_and_never_back_whatever_the_order() -> None:
                 assert len(faults) <= 1, (words, faults)
 
 
-@pytest.mark.parametrize("lost", REPORTS)
-def test_one_lost_report_is_one_fault(lost: str) -> None:
-    words = tuple(word for word in REPORTS if word != lost)
-    states, faults = run(words)
-    told = {"Accepted": ["out_of_order"], "In Progress": [], "artifact": ["out_of_order"], "Completed": []}
-    assert faults == told[lost]
-    assert states[-1] is (TaskState.DELIVERED if lost == "Completed" else TaskState.COMPLETED)
-
-
 def test_going_on_before_escalation_is_told_once() -> None:
     """Whatever more is reported on the task, and whatever comes after the violation, it goes on to its end."""
     for words in itertools.product(["dispatch", "In Progress"], repeat=2):

@@ -214,23 +214,6 @@ def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffi
         assert outcome(native, text.encode(), **options) == of_bytes
 
 
-@needs_both
-@given(documents, st.data())
-@settings(max_examples=50, deadline=None)
-def test_twins_agree_on_damage(text: str, data: st.DataObject) -> None:
-    raw = bytearray(text.encode())
-    if raw:
-        place = data.draw(st.integers(0, len(raw) - 1))
-        raw[place] ^= 1 << data.draw(st.integers(0, 7))
-    damaged = bytes(raw)
-    for mode in ("strict", "lenient"):
-        expected = outcome(pure, damaged, mode=mode)
-        for _ in each_level(native):
-            assert outcome(native, damaged, mode=mode) == expected
-    for cut in range(0, len(damaged), 5):
-        assert outcome(native, damaged[:cut], mode="lenient") == outcome(pure, damaged[:cut], mode="lenient")
-
-
 @given(st.text(alphabet=PIECES[0] + "a\n \\`~\r", max_size=30), st.booleans(), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_what_is_built_reads_back_or_is_refused(content: str, fences: bool, stuffing: bool) -> None:

@@ -214,27 +214,6 @@ def test_every_byte_is_judged(place: int) -> None:
 
 
 @needs_both
-@given(
-    st.text(alphabet=st.characters(), max_size=20) | st.text(alphabet="09AZaz@[`{:/\0", max_size=14),
-    st.integers(min_value=-(2**65), max_value=2**65) | st.integers(0, MAX),
-)
-def test_twins_agree_on_digits_and_numbers(digits: str, number: int) -> None:
-    native, pure = (core_of(backend, "nslip.base62") for backend in ("native", "pure"))
-    assert outcome(native.decode, digits) == outcome(pure.decode, digits)
-    assert outcome(native.encode, number) == outcome(pure.encode, number)
-
-
-@needs_both
-@given(st.lists(st.integers(0, MAX)), st.integers(0, 8))
-def test_twins_agree_on_columns(numbers: list[int], bits: int) -> None:
-    native, pure = (core_of(backend, "nslip.base62") for backend in ("native", "pure"))
-    column = np.array(numbers, dtype=np.uint64) >> np.uint64(bits * 8)
-    texts = native.encode_array(column)
-    assert texts.tolist() == pure.encode_array(column).tolist()
-    assert native.decode_array(texts).tolist() == pure.decode_array(texts).tolist() == column.tolist()
-
-
-@needs_both
 @given(st.lists(st.binary(max_size=18) | st.text("019AZaz", max_size=13).map(str.encode), min_size=1))
 def test_twins_agree_on_texts(texts: list[bytes]) -> None:
     native, pure = (core_of(backend, "nslip.base62") for backend in ("native", "pure"))

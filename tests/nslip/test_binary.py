@@ -100,18 +100,6 @@ def form(request: pytest.FixtureRequest) -> Form:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", FORMS)
-@given(fields=twins.fields)
-def test_messages_come_back(name: str, backend: str, fields: tuple[Any, ...]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        core = use(patch, backend)
-        message = core.SlipMessage(*fields)
-        back = FORMS[name].read(FORMS[name].write(message))
-        assert type(back) is core.SlipMessage
-        assert twins.plain(back) == twins.plain(message)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 @given(wire=twins.kept_wires())
 def test_three_encodings_agree(backend: str, wire: str) -> None:
     """nSLIP, CBOR and protobuf, one after the other and back again, unknown slots and frames included."""
@@ -119,7 +107,7 @@ def test_three_encodings_agree(backend: str, wire: str) -> None:
         core = use(patch, backend)
         message = core.decode(wire, unknown="keep")
         through = from_cbor(to_cbor(from_protobuf(to_protobuf(core.decode(core.encode(message), unknown="keep")))))
-        assert twins.plain(through) == twins.plain(message)
+        assert type(through) is core.SlipMessage and twins.plain(through) == twins.plain(message)
         assert core.encode(through) == core.encode(message)
         assert to_protobuf(through) == to_protobuf(message)
         assert to_cbor(through) == to_cbor(message)
@@ -192,12 +180,6 @@ def test_the_bytes_of_cbor_are_fixed() -> None:
     assert to_cbor(decode('@a3|f07|c3|S0|d1|T1|x"q"#', unknown="keep")).hex() == (
         "a80001010302010300040105030662" + b"07".hex() + "0781826178" + "63" + b'"q"'.hex()
     )
-
-
-def test_the_bytes_are_deterministic() -> None:
-    data = to_cbor(decode(GOOD_WIRE))
-    assert data == cbor2.dumps(cbor2.loads(data), canonical=True)
-    assert cbor2.loads(data) == GOOD
 
 
 def test_numbers_in_longer_forms_are_read() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import BACKENDS, raised
 from tests.nslip import twins
+from tests.nslip.twins import anything
 from turnwire import EncodeError, Issue, extract
 from turnwire.nslip import SCHEMA_VERSION, Act, FrameType, SlipMessage, Slot, announce, announced, decode, encode, rules
 from turnwire.nslip.spec import DOUBTFUL
@@ -123,9 +124,6 @@ def test_what_was_read_can_be_written(backend: str, wire: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rules, "_core", nslip)
         assert {issue.severity for issue in check(nslip.decode(wire, unknown="keep"))} <= {"info"}
-
-
-anything = st.none() | st.booleans() | st.floats() | st.text(st.characters()) | st.integers() | st.binary()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

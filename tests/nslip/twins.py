@@ -45,6 +45,7 @@ def plain_outcome(function: Any, *arguments: Any, **named: Any) -> tuple[Any, ..
 # --- hypothesis -----------------------------------------------------------------------------------------------------
 
 numbers = st.integers(0, MAX) | st.integers(0, 4000) | st.sampled_from([0, 61, 62, 62**10, MAX - 1, MAX])
+anything = st.none() | st.booleans() | st.floats() | st.text(st.characters()) | st.integers() | st.binary()
 texts = st.text(st.characters(exclude_categories=["Cs"])) | st.text('\\"|#@\n\r\x00\u2028aS9u0')
 _free = list("ABCDEFGHIJKLMNOPQRUVWXYZbhijlmnovwxyz")
 
