@@ -1,6 +1,8 @@
 """What Arrow holds, in C: string views, arrays for consumers, and functions that other libraries may call at any time: the
 twin of ``log/_arrow_py.py``."""
 
+from functools import partial
+
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.exc cimport PyErr_SetObject, PyErr_WriteUnraisable
 from cpython.ref cimport Py_INCREF, PyObject
@@ -75,120 +77,230 @@ cdef Py_ssize_t[6] RELEASES
 # --- texts as views ---------------------------------------------------------------------------------------------------
 
 
-def text_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, masks, tuple columns not None,
-               const int32_t[:, ::1] rows=None, int shape=0):
-    """Text columns at once, each (offsets, lengths, valid, escaped, out, bitmap): views of spans of ``buffer`` as buffer
-    number 0 and, from its end on, of ``arena`` as number 1 go into ``out`` (uint8, 16 bytes a row), zeros where a row has
-    no text, and into ``bitmap`` one bit a row, first row lowest, that says whether it has one. A view is the length (i32),
+cdef const void *memory(object owner, Py_ssize_t size) except NULL:
+    """The place of the bytes of an array, which stays as long as somebody holds the array, with at least so many of them."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(owner, &view, PyBUF_SIMPLE)
+    PyBuffer_Release(&view)
+    if view.len < size:
+        raise ValueError(f"an array of {view.len} bytes has to have {size}")
+    return <const void *>b"" if view.buf == NULL else view.buf
+
+
+cdef struct Rows:
+    const void *masks  # unsigned integers, one a row
+    int width
+    int bit  # that they have; -1 for all rows
+
+
+cdef Rows rows_of(object masks, int bit, Py_ssize_t count) except *:
+    """Those of ``count`` rows whose mask has a bit."""
+    cdef Py_buffer view
+    cdef Rows rows
+    rows.masks, rows.width, rows.bit = NULL, 2, -1
+    if bit < 0:
+        return rows
+    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
+    PyBuffer_Release(&view)
+    if view.itemsize not in (2, 4, 8) or view.len < count * view.itemsize or bit >= 8 * view.itemsize:
+        raise ValueError("masks are 2, 4 or 8 bytes wide, one for each row")
+    rows.masks, rows.width, rows.bit = view.buf, <int>view.itemsize, bit
+    return rows
+
+
+cdef Rows told(object bits, Py_ssize_t count) except *:
+    """The rows of a :class:`Bits`, all for None."""
+    return rows_of(None, -1, count) if bits is None else rows_of(bits[0], bits[1], count)
+
+
+cdef tuple bitmap_of(Rows some, Py_ssize_t count):
+    """A bit a row, the first row lowest, and how many have none; no bitmap where all have one."""
+    cdef bytearray bitmap
+    cdef Py_ssize_t row, place, missing = count
+    cdef uint64_t word
+    if some.bit < 0:
+        return None, 0
+    bitmap = bytearray((count + 7) // 8)
+    for row in range(0, count, 64):
+        word = tw_bits(some.masks, some.width, <size_t>row, <size_t>min(count - row, 64), some.bit)
+        missing -= tw_ones_64(word)
+        for place in range(row // 8, min(len(bitmap), row // 8 + 8)):
+            bitmap[place] = <uint8_t>word
+            word >>= 8
+    return (bitmap, missing) if missing else (None, 0)
+
+
+cdef tuple values_of(object values, Rows some, object names, int highest, Py_ssize_t count):
+    """The array of a column of numbers or codes; the code of a row without a value may be any, and becomes one that is
+    there."""
+    cdef const uint8_t *codes
+    cdef bytearray known
+    cdef uint8_t top
+    cdef Py_ssize_t row
+    bitmap, nulls = bitmap_of(some, count)
+    if nulls and highest >= 0:
+        codes, known, top = <const uint8_t *>memory(values, count), bytearray(count), <uint8_t>highest
+        for row in range(count):
+            known[row] = min(codes[row], top)
+        values = known
+    return nulls, (bitmap, values), names
+
+
+cdef tuple numbers_of(object column, Py_ssize_t count, object rooms, object zeros):
+    """The views of whole numbers: most have digits so few that the view alone has room for them."""
+    cdef const uint64_t *numbers = <const uint64_t *>memory(column.numbers, 8 * count)
+    cdef bytearray every
+    cdef uint64_t highest = 0
+    cdef int64_t used, room
+    cdef Py_ssize_t row
+    bitmap, nulls = bitmap_of(told(column.validity, count), count)
+    if nulls == count:
+        return nulls, (bitmap, zeros(16 * count), b""), None
+    every = bytearray(b"\xff") * ((count + 7) // 8) if bitmap is None else bitmap
+    for row in range(count):
+        highest = max(highest, numbers[row])
+    room = DECIMAL * count if highest >= 1_000_000_000_000 else 0
+    out, side = rooms(2, max(16 * count, room))
+    used = <int64_t>tw_number_column(numbers, <size_t>count, every, <uint8_t *>memory(out, 16 * count),
+                                     <uint8_t *>memory(side, room))
+    data = (side[:used], (<char *>&used)[:8]) if used else (b"",)
+    return nulls, (bitmap, out, *data), None
+
+
+cdef void text_of(tw_texts *texts, object buffer, object arena, Rows some, Rows escaped, Py_ssize_t count) except *:
+    """A text column, but for the places of its texts."""
+    texts.valid, texts.escaped = some.bit, escaped.bit
+    texts.masks, texts.width = (some if some.bit >= 0 else escaped).masks, (some if some.bit >= 0 else escaped).width
+    texts.size, texts.arena_size = len(buffer), len(arena)
+    texts.s, texts.arena = <const uint8_t *>memory(buffer, 0), <const uint8_t *>memory(arena, 0)
+
+
+cdef void spans(tw_texts *texts, object offsets, object lengths, Py_ssize_t count) except *:
+    """Texts with offsets and lengths."""
+    texts.offsets, texts.lengths = <const int64_t *>memory(offsets, 8 * count), <const int64_t *>memory(lengths, 8 * count)
+
+
+cdef void packed(tw_texts *texts, object rows, object places, int shape, Py_ssize_t count) except *:
+    """Texts in rows that they share with others."""
+    cdef Py_ssize_t place, numbers = rows.itemsize // 4
+    texts.places, texts.rows = <const int32_t *>memory(places, 64), <const int32_t *>memory(rows, 4 * numbers * count)
+    texts.row_width, texts.shape = numbers, shape
+    for place in range(16):
+        if not (-1 <= texts.places[place] < numbers - 1 and 0 <= shape < numbers):
+            raise ValueError("places lie in a row")
+
+
+cdef tuple ended(tw_texts *texts, list data, object out, bytearray bitmap, Py_ssize_t count, bint json, object rooms,
+                 object zeros, object plain):
+    """The array of a text column whose views are made. Where all texts are short, nobody has to keep what was scanned."""
+    cdef Py_ssize_t nulls = count - texts.tally.texts, number
+    cdef int64_t sizes[3]
+    if nulls == count:
+        return nulls, (bitmap, zeros(16 * count), b""), None
+    data = data[: (2 if texts.arena_size else 1) if texts.tally.points else 0]
+    if texts.tally.escaped and json:
+        (side,) = rooms(1, texts.tally.escaped_bytes)
+        data.append(side[: without_escapes(texts, count, side, <int32_t>len(data))])
+    elif texts.tally.escaped:
+        data += plain(len(data), out)
+    for number in range(len(data)):
+        sizes[number] = len(data[number])
+    return nulls, (bitmap if nulls else None, out, *data, (<char *>sizes)[: 8 * len(data)]), None
+
+
+cdef int64_t without_escapes(tw_texts *texts, Py_ssize_t count, object side, int32_t number) except -1:
+    """Texts with escapes, insides of JSON strings, into buffer ``number`` without them, and their views; the bytes written."""
+    cdef int64_t offset, length, told, size = texts.tally.escaped_bytes, written = 0
+    cdef const uint8_t *s
+    cdef uint8_t *to = <uint8_t *>memory(side, size)
+    cdef Py_ssize_t row
+    cdef uint64_t both = <uint64_t>1 << texts.escaped | (<uint64_t>1 << texts.valid if texts.valid >= 0 else 0)
+    for row in range(count):
+        if tw_mask_at(texts.masks, texts.width, <size_t>row) & both != both:
+            continue
+        offset, length, s, told = texts.offsets[row], texts.lengths[row], texts.s, texts.size
+        if offset >= told:
+            s, offset, told = texts.arena, offset - told, texts.arena_size
+        if not (0 <= offset <= told and 0 <= length <= min(told - offset, size - written)):
+            raise ValueError("a text lies outside")
+        length = <int64_t>tw_unescape(s + offset, s + offset + length, to + written)
+        tw_view(texts.out + 16 * row, to, size, written, length, number)
+        written += length
+    return written
+
+
+def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t count, column_at, rooms, zeros, plain):
+    """The arrays of columns of ``count`` rows, as :func:`arrays.export` takes them. Texts become views: the length (i32),
     then either up to 12 bytes of text with zeros behind, or the first four bytes, the number of the buffer (i32) and the
     offset in it (i32).
 
-    masks: unsigned integers, one a row; ``valid`` and ``escaped`` are bits there, or -1 where all rows have a text, and
-    none has escapes. rows: i32 numbers, where the spans stand: instead of ``offsets`` and ``lengths`` (None), a column has
-    16 places, and the low four bits of number ``shape`` of a row say which of them has the offset, with the length behind;
-    -1 for none. Returns for each (rows without a text, whether any view points to its text, rows with a text that has
-    escapes, the sum of the lengths of these). ``out`` is not written where no row has a text.
+    plan: for each column how it is made: ("values", array, dtype, bit, dictionary, highest code), ("spans", array of offsets,
+    of lengths, bit, bit of those with escapes, whether texts are insides of JSON strings), ("rows", array, places, shape,
+    bit), all in ``arrays`` with their bits in "present", -1 for all or none; ("like", number of a column); or () for what
+    ``column_at`` gives, as does what is not in ``arrays``: a :class:`TextColumn`, a :class:`Values`, or an array as it is.
+    rooms: (number, bytes) -> so many blocks of memory; zeros: (bytes) -> one that nobody writes to; plain: (column, number,
+    views) -> the buffer of this number with texts whose escapes the core does not read, and their views. Raises ValueError
+    for arrays that do not have that many rows.
     """
-    cdef Py_buffer view
-    cdef tw_texts *texts = NULL
+    cdef list found = [None] * len(plan), begun = []
+    cdef object masks = arrays.get("present")
+    cdef Py_ssize_t place, number = 0
+    cdef bint json
+    cdef tw_texts *texts = <tw_texts *>calloc(<size_t>len(plan) + 1, sizeof(tw_texts))
     cdef tw_texts *text
-    cdef Py_ssize_t column, place, count, number = len(columns)
-    cdef const int64_t[::1] offsets, lengths
-    cdef const int32_t[::1] places
-    cdef uint8_t[::1] out, bitmap
-    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
+    cdef tuple step
+    if texts == NULL:
+        raise MemoryError
     try:
-        count = view.len // view.itemsize
-        if view.itemsize not in (2, 4, 8) or (rows is not None and not (rows.shape[0] == count and 0 <= shape < rows.shape[1])):
-            raise ValueError("masks are 2, 4 or 8 bytes wide, one for each row")
-        texts = <tw_texts *>calloc(<size_t>number + 1, sizeof(tw_texts))
-        if texts == NULL:
-            raise MemoryError
-        for column in range(number):
-            text = &texts[column]
-            first, lengths, text.valid, text.escaped, out, bitmap = columns[column]  # which holds what is pointed to
-            if not -1 <= min(text.valid, text.escaped) <= max(text.valid, text.escaped) < 8 * view.itemsize:
-                raise ValueError("valid and escaped are bits of the masks")
-            if out.shape[0] < 16 * count or bitmap.shape[0] != (count + 7) // 8:
-                raise ValueError("out has 16 bytes, and bitmap a bit, for each of the masks")
-            if rows is None:
-                offsets = first
-                if offsets.shape[0] != count or lengths.shape[0] != count:
-                    raise ValueError("offsets, lengths and masks do not match")
-                text.offsets, text.lengths = &offsets[0], &lengths[0]
+        for place in range(len(plan)):
+            step, text, column = plan[place], &texts[number], None
+            how = step[0] if step else None
+            if how == "like":
+                continue
+            values = arrays.get(step[1]) if step else None
+            if how == "values" and values is not None and values.dtype is step[2]:
+                found[place] = values_of(values, rows_of(masks, step[3], count), step[4], step[5], count)
+                continue
+            json = how == "spans" and step[5]
+            if how == "spans" and values is not None:
+                text_of(text, buffer, arena, rows_of(masks, step[3], count), rows_of(masks, step[4], count), count)
+                spans(text, values, arrays[step[2]], count)
+            elif how == "rows" and values is not None and not arena:
+                text_of(text, buffer, arena, rows_of(masks, step[4], count), rows_of(None, -1, count), count)
+                packed(text, values, step[2], step[3], count)
             else:
-                places = first
-                for place in range(16):
-                    if places.shape[0] != 16 or not -1 <= places[place] < rows.shape[1] - 1:
-                        raise ValueError("there are 16 places in a row")
-                text.places, text.rows, text.row_width, text.shape = &places[0], &rows[0, 0], rows.shape[1], shape
-            text.masks, text.width, text.out, text.bitmap = view.buf, <int>view.itemsize, &out[0], &bitmap[0]
-            text.s, text.size, text.arena, text.arena_size = &buffer[0], buffer.shape[0], &arena[0], arena.shape[0]
+                column = column_at(place)
+                if type(column) is tuple:
+                    found[place] = column
+                    continue
+                if isinstance(column, tuple):
+                    found[place] = values_of(column[0], told(column[1], count), column[2], column[3], count)
+                    continue
+                if column.numbers is not None:
+                    found[place] = numbers_of(column, count, rooms, zeros)
+                    continue
+                json = column.json
+                text_of(text, column.buffer, column.arena, told(column.validity, count), told(column.escapes, count), count)
+                offsets, lengths = column.offsets, column.lengths
+                spans(text, offsets, lengths, count)
+                values = offsets, lengths  # which have to stay
+            begun.append((place, column, values, json, bytearray((count + 7) // 8)))
+            number += 1
+        blocks = rooms(number, 16 * count) if number else []
+        for place in range(number):
+            texts[place].out, texts[place].bitmap = <uint8_t *>memory(blocks[place], 16 * count), begun[place][4]
         with nogil:
             tw_text_columns(texts, <size_t>number, <size_t>count)
-        return [(count - texts[place].tally.texts, bool(texts[place].tally.points), texts[place].tally.escaped,
-                 texts[place].tally.escaped_bytes) for place in range(number)]
+        for number in range(number):
+            place, column, _, json, bitmap = begun[number]
+            data = [buffer, arena] if column is None else [column.buffer, column.arena]
+            found[place] = ended(&texts[number], data, blocks[number], bitmap, count, json, rooms, zeros, partial(plain, place))
     finally:
         free(texts)
-        PyBuffer_Release(&view)
-
-
-def escaped_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int64_t[::1] offsets,
-                  const int64_t[::1] lengths, masks, uint64_t both, uint8_t[::1] side, int32_t number,
-                  uint8_t[:, ::1] out):
-    """Texts of the rows that :func:`text_views` counts, insides of JSON strings, without their escapes one behind the
-    other into ``side``, which has room for the sum of their lengths; and their views, as of buffer ``number``, into
-    ``out``. Returns the bytes that were written."""
-    cdef Py_buffer view
-    cdef Py_ssize_t row, count = offsets.shape[0]
-    cdef int64_t offset, length, told, written = 0
-    cdef const uint8_t *s
-    cdef bint fits = True
-    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
-    try:
-        if lengths.shape[0] != count or view.len != count * view.itemsize or out.shape[0] < count or out.shape[1] != 16:
-            raise ValueError("offsets, lengths, masks and out do not match")
-        with nogil:
-            for row in range(count):
-                if tw_mask_at(view.buf, <int>view.itemsize, <size_t>row) & both != both:
-                    continue
-                offset, length = offsets[row], lengths[row]
-                if offset < buffer.shape[0]:
-                    s, told = &buffer[0], buffer.shape[0]
-                else:
-                    s, offset, told = &arena[0], offset - buffer.shape[0], arena.shape[0]
-                fits = 0 <= offset <= told and 0 <= length <= told - offset and length <= side.shape[0] - written
-                if not fits:
-                    break
-                length = <int64_t>tw_unescape(s + offset, s + offset + length, &side[0] + written)
-                tw_view(&out[row, 0], &side[0], side.shape[0], written, length, number)
-                written += length
-        if not fits:
-            raise ValueError("a text lies outside, or side is too short")
-        return written
-    finally:
-        PyBuffer_Release(&view)
-
-
-def bits(masks, int bit, uint8_t[::1] out):
-    """One bit a row, first row lowest: whether its mask has this bit. Returns how many have."""
-    cdef Py_buffer view
-    cdef Py_ssize_t row, place, count, found = 0
-    cdef uint64_t word
-    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
-    try:
-        count = view.len // view.itemsize
-        if view.itemsize not in (2, 4, 8) or not 0 <= bit < 8 * view.itemsize or out.shape[0] != (count + 7) // 8:
-            raise ValueError("masks are 2, 4 or 8 bytes wide, and out has a bit for each")
-        for row in range(0, count, 64):
-            word = tw_bits(view.buf, <int>view.itemsize, <size_t>row, <size_t>min(count - row, 64), bit)
-            found += tw_ones_64(word)
-            for place in range(row // 8, min(out.shape[0], row // 8 + 8)):
-                out[place] = <uint8_t>word
-                word >>= 8
-        return found
-    finally:
-        PyBuffer_Release(&view)
+    for place in range(len(plan)):
+        if found[place] is None:
+            found[place] = found[plan[place][1]]
+    return found
 
 
 def decimals(const uint64_t[::1] numbers, uint8_t[:, ::1] out, int64_t[::1] lengths):
@@ -201,23 +313,6 @@ def decimals(const uint64_t[::1] numbers, uint8_t[:, ::1] out, int64_t[::1] leng
         for row in range(count):
             lengths[row] = <int64_t>tw_put_decimal(digits, numbers[row])
             memcpy(&out[row, 0], digits, 20)
-
-
-def number_views(const uint64_t[::1] numbers, const uint8_t[::1] bitmap, uint8_t[:, ::1] out, uint8_t[::1] side):
-    """Numbers as decimal texts: views as :func:`text_views` fills them, of rows with a bit in ``bitmap``.
-
-    Digits of numbers that do not fit into a view go one behind the other into ``side``, buffer number 0. It has DECIMAL
-    bytes for each row, or none where no number has more than INLINE digits. Returns how many bytes of ``side`` are in
-    use."""
-    cdef Py_ssize_t row, count = numbers.shape[0]
-    cdef uint64_t highest = 0
-    if out.shape[0] < count or out.shape[1] != 16 or bitmap.shape[0] != (count + 7) // 8:
-        raise ValueError("numbers, out and bitmap do not match")
-    for row in range(count):
-        highest = max(highest, numbers[row])
-    if highest >= 1_000_000_000_000 and side.shape[0] < DECIMAL * count:
-        raise ValueError("side is too short for these numbers")
-    return tw_number_column(&numbers[0], <size_t>count, &bitmap[0], &out[0, 0], &side[0])
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------

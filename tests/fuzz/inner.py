@@ -54,18 +54,25 @@ def views(package: ModuleType, data: bytes) -> Any:
     buffer, arena = np.frombuffer(data[:half], np.uint8), np.frombuffer(data[half:], np.uint8)
     own = np.flatnonzero((offsets + lengths <= half) | (offsets >= half))
     offsets, lengths = np.ascontiguousarray(offsets[own]), np.ascontiguousarray(lengths[own])
-    out = np.zeros((len(own), 16), np.uint8)
-    if hasattr(core, "text_views"):
-        column = offsets, lengths, -1, -1, out.reshape(-1), np.zeros((len(own) + 7) // 8, np.uint8)
-        [(_, long, *_)] = core.text_views(buffer, arena, np.zeros(len(own), np.uint16), (column,))
-    else:
-        long = core.string_views(buffer, offsets, lengths, out, arena)
+    make = import_module("turnwire.log.output.texts").TextColumn
+    column = make(memoryview(buffer), offsets, lengths, None, None, None, memoryview(arena))
+    rooms = lambda number, size: [np.empty(size, np.uint8) for _ in range(number)]  # noqa: E731
+    [(_, (_, out, *parts, _), _)] = core.filled(
+        ((),), {}, b"", b"", len(own), lambda _: column, rooms, lambda size: np.zeros(size, np.uint8), list
+    )
+    texts = [_text_of(view, parts) for view in np.frombuffer(out, np.uint8)[: 16 * len(own)].reshape(-1, 16)]
     numbers = np.frombuffer(data[: len(data) // 8 * 8], "<u8") >> np.uint64(data[0] % 64 if data else 0)
     count = len(numbers)
     digits, sizes = np.zeros((count, 20), np.uint8), np.zeros(count, np.int64)
     core.decimals(np.ascontiguousarray(numbers), digits, sizes)
     said = [bytes(row[:size]) for row, size in zip(digits, sizes.tolist(), strict=True)]
-    return bool(long), out.tolist(), said
+    return texts, said
+
+
+def _text_of(view: Any, parts: Any) -> bytes:
+    """The text of a string view."""
+    length, _, number, offset = view.view(np.int32).tolist()
+    return bytes(view[4 : 4 + length]) if length <= 12 else bytes(parts[number][offset : offset + length])
 
 
 def sections(package: ModuleType, data: bytes) -> Any:

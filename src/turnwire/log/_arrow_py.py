@@ -17,7 +17,7 @@ from turnwire.arrow_structs import ArrayRelease, ArrowArray, release
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.log.output.texts import Filled, TextColumn
+    from turnwire.log.output.texts import Bits, Filled, TextColumn, Values
 
 DECIMAL = 20
 """Digits of the largest u64."""
@@ -57,23 +57,50 @@ def string_views(buffer: Any, offsets: Any, lengths: Any, out: NDArray[Any], are
     return bool((lengths > INLINE).any())
 
 
-def text_column(text: TextColumn) -> Filled:
-    """A text column as the core exports it; its long texts stand one after the other in one buffer."""
-    from turnwire.log.output.texts import column_of, validity_bitmap  # which load this module
+def filled(
+    plan: tuple[tuple[Any, ...], ...],
+    arrays: Any,
+    buffer: Any,
+    arena: Any,
+    count: int,
+    column_at: Callable[[int], Any],
+    rooms: Any,
+    zeros: Any,
+    plain: Any,
+) -> list[Filled]:
+    """The arrays of columns, as the native twin makes them, each of what ``column_at`` gives; long texts stand one
+    after the other in one buffer of their own."""
+    columns = [column_at(step[1] if step and step[0] == "like" else place) for place, step in enumerate(plan)]
+    return [column if type(column) is tuple else _made(column, count) for column in columns]
+
+
+def _made(column: Values | TextColumn, count: int) -> Filled:
+    return _values(column, count) if isinstance(column, tuple) else _text(column)
+
+
+def _text(text: TextColumn) -> Filled:
+    from turnwire.log.output.texts import column_of  # which loads this module
 
     plain = column_of(text.plain_texts())
     buffer = np.frombuffer(plain.buffer, np.uint8)
     views = np.empty((len(plain), 16), np.uint8)
     data = [buffer] if string_views(buffer, plain.offsets, plain.lengths, views) else []
-    bitmap, nulls = validity_bitmap(plain.validity, len(plain))
+    bitmap, nulls = _bitmap(plain.validity)
     return nulls, (bitmap, views, *data, np.array([len(part) for part in data], np.int64)), None
 
 
-def bits(masks: Any, bit: int, out: Any) -> int:
-    """Fills ``out`` with one bit a row, first row lowest: whether its mask has this bit. Returns how many have."""
-    there = masks & masks.dtype.type(1 << bit) != 0
-    out[:] = np.packbits(there, bitorder="little")
-    return int(there.sum())
+def _values(column: Values, count: int) -> Filled:
+    bitmap, nulls = _bitmap(column.valid)
+    values = column.values[:count]
+    if nulls and column.highest >= 0:
+        values = np.minimum(values, column.highest, dtype=np.uint8)
+    return nulls, (bitmap, values), column.dictionary
+
+
+def _bitmap(which: Bits | None) -> tuple[Any, int]:
+    """A bit a row, first row lowest, and how many have none; no bitmap where all have one."""
+    there = None if which is None else which.masks & which.masks.dtype.type(1 << which.bit) != 0
+    return (None, 0) if there is None or there.all() else (np.packbits(there, bitorder="little"), int((~there).sum()))
 
 
 def decimals(numbers: Any, out: Any, lengths: Any) -> None:

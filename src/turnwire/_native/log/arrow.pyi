@@ -4,15 +4,18 @@ from typing import Any
 DECIMAL: int
 INLINE: int
 
-def text_views(
-    buffer: Any, arena: Any, masks: Any, columns: tuple[tuple[Any, ...], ...], rows: Any = None, shape: int = 0
-) -> list[tuple[int, bool, int, int]]: ...
-def escaped_views(
-    buffer: Any, arena: Any, offsets: Any, lengths: Any, masks: Any, both: int, side: Any, number: int, out: Any
-) -> int: ...
-def bits(masks: Any, bit: int, out: Any) -> int: ...
+def filled(
+    plan: tuple[tuple[Any, ...], ...],
+    arrays: dict[str, Any],
+    buffer: Any,
+    arena: Any,
+    count: int,
+    column_at: Callable[[int], Any],
+    rooms: Callable[[int, int], list[Any]],
+    zeros: Callable[[int], Any],
+    plain: Callable[[int, int, Any], list[Any]],
+) -> list[tuple[int, tuple[Any, ...], tuple[int, tuple[Any, ...]] | None]]: ...
 def decimals(numbers: Any, out: Any, lengths: Any) -> None: ...
-def number_views(numbers: Any, bitmap: Any, out: Any, side: Any) -> int: ...
 def exported() -> int: ...
 def export(
     address: int,

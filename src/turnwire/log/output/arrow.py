@@ -31,8 +31,8 @@ from turnwire.arrow_structs import (
     release,
 )
 from turnwire.contract import Column
-from turnwire.log.output.batch import Batch, JoinedBatches
-from turnwire.log.output.texts import Filled, text_arrays, validity_bitmap
+from turnwire.log.output.batch import DTYPES, Batch, JoinedBatches, Layout
+from turnwire.log.output.texts import Bits, Filled, TextColumn, Values, filled
 
 SMALL = 1 << 16
 """Bytes of scanned input up to which a batch is worth a copy."""
@@ -136,38 +136,63 @@ def _dictionary(names: tuple[str, ...]) -> tuple[int, tuple[Any, ...]]:
     return len(names), _strings([name.encode("utf-8", "replace") for name in names])
 
 
-def _column_array(batch: Any, column: Column) -> Filled:
-    count = batch.kept
+@lru_cache(64)
+def _plan(layout: Layout) -> tuple[tuple[Any, ...], ...]:
+    """How the core makes the array of each column, see :func:`texts.filled`; () for what ``_column`` gives."""
+    scanner, first = layout.scanner, dict[str, int]()
+    plan: list[tuple[Any, ...]] = []
+    for place, column in enumerate(layout.columns):
+        how, name, dtype, bit = layout.origins[column.name]
+        valid = -1 if bit is None else bit
+        if how == "text":
+            escaped, packed = scanner.escaped.get(name), scanner.packed
+            if (before := first.setdefault(name, place)) != place:
+                plan.append(("like", before))
+            elif packed is None:
+                spans = f"{name}.offset", f"{name}.length"
+                plan.append(("spans", *spans, valid, -1 if escaped is None else escaped, scanner.json))
+            elif escaped is None:
+                plan.append(("rows", packed.array, packed.places(name), packed.shape, valid))
+            else:
+                plan.append(())
+        elif how == "column" and column.kind in DTYPES and column.kind != "bool":
+            plan.append(("values", name, dtype, valid if column.nullable else -1, *_names(column)))
+        else:
+            plan.append(())
+    return tuple(plan)
+
+
+def _names(column: Column) -> tuple[Any, int]:
+    """The dictionary of an enum and its highest code."""
+    return (_dictionary(column.names), max(len(column.names) - 1, 0)) if column.kind == "enum" else (None, -1)
+
+
+def _column(batch: Any, column: Column) -> TextColumn | Values | Filled:
+    """A column for the core to make an array of, or that array."""
     if column.kind == "file":
         names, codes = batch.file_codes()
-        bitmap, nulls = validity_bitmap(codes >= 0, count)
-        return nulls, (bitmap, np.maximum(codes, 0)), _dictionary(tuple(names))
+        return Values(np.maximum(codes, 0), _bits(codes >= 0), _dictionary(tuple(names)))
+    values = batch.values(column)
     if column.kind in ("name", "binary"):
-        texts = [text if isinstance(text, bytes) else text.encode() for text in batch.values(column)]
-        return 0, _strings(texts, "i8"), None
-    bitmap, nulls = validity_bitmap(batch.validity_of(column) if column.nullable else None, count)
-    values = np.ascontiguousarray(batch.values(column))
-    if column.kind == "bool":
-        values = np.packbits(values, bitorder="little")
-    if column.kind != "enum":
-        return nulls, (bitmap, values), None
-    if nulls:  # the code of a row without a value may be any
-        values = np.minimum(values, max(len(column.names) - 1, 0), dtype=np.uint8)
-    return nulls, (bitmap, values), _dictionary(column.names)
+        return 0, _strings([text if isinstance(text, bytes) else text.encode() for text in values], "i8"), None
+    if column.kind == "text":
+        text: TextColumn = values
+        return text
+    values = np.packbits(values, bitorder="little") if column.kind == "bool" else np.ascontiguousarray(values)
+    return Values(values, _bits(batch.validity_of(column) if column.nullable else None), *_names(column))
+
+
+def _bits(valid: Any) -> Bits | None:
+    return Bits(valid.astype(np.uint16), 0) if isinstance(valid, np.ndarray) else valid
 
 
 def _export_batch(address: int, batch: Any) -> None:
     """Fills a struct ArrowArray at this address from a batch. Each column holds the memory that it needs."""
-    sources = [batch.source(column) if column.kind == "text" else "" for column in batch.columns]
-    texts = dict(zip(sources, batch.columns, strict=True))  # a text that two columns have is filled once
-    texts.pop("", None)
-    found = text_arrays([batch.values(column) for column in texts.values()])
-    made = dict(zip(texts, found, strict=True))
-    columns = [
-        made[source] if source else _column_array(batch, column)
-        for source, column in zip(sources, batch.columns, strict=True)
-    ]
-    _core.export(address, batch.kept, columns)
+    columns: tuple[Column, ...] = batch.columns
+    plan = ((),) * len(columns) if batch.layout is None else _plan(batch.layout)
+    arrays, buffer, arena = batch.memory
+    found = filled(plan, arrays, buffer, arena, batch.kept, lambda place: _column(batch, columns[place]))
+    _core.export(address, batch.kept, found)
 
 
 # --- capsules -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey, UnknownName
 from turnwire.log.engine.columns import CARRIER, DTYPES, POSITIONS, bulk_scanner, own, text_spans
-from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColumn, column_of, cut, rows_of, span_of
+from turnwire.log.output.texts import Bits, NumberColumn, TextColumn, column_of, cut, rows_of, span_of
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
@@ -47,10 +47,6 @@ _DTYPES = {kind: np.dtype(name) for kind, name in DTYPES.items()}
 """Comparing these is quicker than comparing names."""
 
 
-def _dtype(column: Column) -> np.dtype[Any]:
-    return _DTYPES.get(column.kind, _DTYPES["i64"])
-
-
 def file_codes(files: Iterable[tuple[str | None, int]]) -> tuple[list[str], NDArray[np.int32]]:
     """The names of files, and for each of so many rows of each the place of its own there (i32), or -1 for none."""
     codes: dict[str | None, int] = {None: -1}
@@ -62,6 +58,7 @@ class Columns:
     """A table of columns: their names, and the methods of the Arrow export."""
 
     columns: tuple[Column, ...]
+    layout: Layout | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,6 +81,11 @@ class Columns:
     def values(self: Any, column: Column) -> Any:
         """The values of one of its columns."""
         return self[column.name]
+
+    @property
+    def memory(self) -> tuple[dict[str, NDArray[Any]], memoryview, memoryview]:
+        """The arrays of its layout, the bytes that they point to, and those behind their end."""
+        return {}, memoryview(b""), memoryview(b"")
 
     @property
     def kept(self: Any) -> int:
@@ -114,16 +116,37 @@ class Columns:
         return stream_capsule(self.columns, iter([self]))
 
 
-def _origin(scanner: BulkScanner, column: Column) -> tuple[str, str]:
-    if column.name in own(scanner) or column in POSITIONS or column is CARRIER:
-        return "column", column.name
-    return scanner.common.get(column.name, ("", ""))
+class Origin(NamedTuple):
+    """The form in which a column is there ("column" as it is, "number" of which it is the digits, "text" as spans, ""
+    not at all), the name of the array, the dtype of the values, and the bit of ``present`` that rows with a value have
+    (None: all have one)."""
+
+    how: str
+    name: str
+    dtype: np.dtype[Any]
+    bit: int | None
 
 
-@lru_cache(64)
-def _origins(scanner: BulkScanner, columns: tuple[Column, ...]) -> dict[str, tuple[str, str]]:
-    """The origin of each of several columns, see :meth:`Batch._origin`."""
-    return {column.name: _origin(scanner, column) for column in columns}
+def _origin(scanner: BulkScanner, column: Column) -> Origin:
+    mine = own(scanner)
+    how, name = scanner.common.get(column.name, ("", ""))
+    if column.name in mine or column in POSITIONS or column is CARRIER:
+        how, name = "column", column.name
+    if how == "column" and column.kind == "text":
+        how = "text"
+    bit = scanner.bits.get(name) if name in mine and mine[name].nullable else None
+    return Origin(how, name, _DTYPES.get(column.kind, _DTYPES["i64"]), bit)
+
+
+class Layout:
+    """The columns of a scanner's batches, and the origin of each."""
+
+    def __init__(self, scanner: BulkScanner, columns: tuple[Column, ...]) -> None:
+        self.scanner, self.columns = scanner, columns
+        self.origins = {column.name: _origin(scanner, column) for column in columns}
+
+
+_layout = lru_cache(64)(Layout)
 
 
 class Batch(Columns):
@@ -138,7 +161,7 @@ class Batch(Columns):
         self._scanner = scanner
         self._rows = rows
         self.columns = columns
-        self._origins = _origins(scanner, columns)
+        self.layout: Layout = _layout(scanner, columns)
 
     def __len__(self) -> int:
         return self._rows.count
@@ -150,6 +173,11 @@ class Batch(Columns):
     def file(self) -> str | None:
         """The file of these records; None for bytes."""
         return self._rows.file
+
+    @property
+    def memory(self) -> tuple[dict[str, NDArray[Any]], memoryview, memoryview]:
+        """As :attr:`Columns.memory`."""
+        return self._rows.arrays, self._rows.buffer, self._arena
 
     @property
     def scanned(self) -> int:
@@ -178,10 +206,12 @@ class Batch(Columns):
     def values(self, column: Column) -> Any:
         """The exported values of a column: ``batch[column.name]``, or the codes of an enum."""
         name, rows = column.name, self._rows
-        how, source = self._origin(column)
+        how, source, dtype, bit = self._origin(column)
+        if how == "text":
+            return self._text(source, bit)
         if how == "column" and source in rows.arrays:
             values = rows.arrays[source][: rows.count]
-            return values if values.dtype == _dtype(column) else values.astype(_dtype(column))
+            return values if values.dtype is dtype else values.astype(dtype, copy=False)
         if column.kind == "file":
             files = np.empty(rows.count, object)
             files[:] = rows.file
@@ -193,18 +223,14 @@ class Batch(Columns):
         if name == "wire" and how != "column":
             return np.full(rows.count, registry.codes().index(self._scanner.wire), np.uint8)
         if how == "number":
-            return self._decimal(source)
-        if how:
-            return self._text(source)
-        empty = np.zeros(rows.count, _dtype(column))
+            return self._decimal(source, bit)
+        empty = np.zeros(rows.count, dtype)
         if column.kind != "text":
             return empty
         return TextColumn(memoryview(b""), empty, empty, Bits(empty.view(np.uint64), 0), None, None)
 
-    def _origin(self, column: Column) -> tuple[str, str]:
-        """The form in which a column is there ("column" as it is, "number" of which it is the digits, "" not at all),
-        and the name of the array."""
-        return self._origins.get(column.name) or _origin(self._scanner, column)
+    def _origin(self, column: Column) -> Origin:
+        return self.layout.origins.get(column.name) or _origin(self._scanner, column)
 
     def picked(self, rows: Any = None, columns: Iterable[str] | None = None) -> Batch:
         """A batch of some records (a mask, a slice, or their numbers in order; all by default) and some columns.
@@ -214,7 +240,7 @@ class Batch(Columns):
             kept = {"record": self.values(POSITIONS[1])}
             kept |= {name: array[: found.count] for name, array in found.arrays.items() if name != "arena"}
             arena = {name: array for name, array in found.arrays.items() if name == "arena"}
-            arrays = {name: array[rows] for name, array in kept.items()}
+            arrays = {name: np.ascontiguousarray(array[rows]) for name, array in kept.items()}
             found = found._replace(arrays=arrays | arena, count=len(arrays["record"]))
         chosen = self.columns if columns is None else tuple(map(self.column, columns))
         return Batch(self._scanner, chosen, found)
@@ -224,27 +250,25 @@ class Batch(Columns):
         arena: Any = self._rows.arrays.get("arena", b"")
         return memoryview(arena)
 
-    def _text(self, name: str) -> TextColumn:
-        rows = self._rows
-        bit, packed = self._scanner.escaped.get(name), self._scanner.packed
-        if packed is not None and bit is None and not len(self._arena):
-            own_rows, valid = rows.arrays[packed.array][: rows.count], self._own_validity(name)
-            return PackedColumn(rows.buffer, packed, own_rows, name, valid, self._scanner.plain)
-        offsets, lengths = text_spans(self._scanner, rows.arrays, rows.count, name)
+    def _text(self, name: str, bit: int | None) -> TextColumn:
+        rows, scanner = self._rows, self._scanner
+        escaped = scanner.escaped.get(name)
+        valid = None if bit is None else Bits(self._masks, bit)
+        offsets, lengths = text_spans(scanner, rows.arrays, rows.count, name)
         return TextColumn(
             rows.buffer,
             offsets,
             lengths,
-            self._own_validity(name),
-            None if bit is None else Bits(self._masks, bit),
-            self._scanner.plain,
+            valid,
+            None if escaped is None else Bits(self._masks, escaped),
+            scanner.plain,
             self._arena,
-            self._scanner.json,
+            scanner.json,
         )
 
-    def _decimal(self, source: str) -> TextColumn:
+    def _decimal(self, source: str, bit: int | None) -> TextColumn:
         """A column of whole numbers as text."""
-        numbers, valid = self._rows.arrays[source][: self._rows.count], self._own_validity(source)
+        numbers, valid = self._rows.arrays[source][: self._rows.count], None if bit is None else Bits(self._masks, bit)
         if numbers.dtype.kind != "i":
             return NumberColumn(np.ascontiguousarray(numbers), valid)
         there = rows_of(valid, len(numbers)).tolist()  # of wires that others register
@@ -255,8 +279,8 @@ class Batch(Columns):
         return self._rows.arrays["present"][: self._rows.count]
 
     def source(self, column: Column) -> str:
-        how, name = self._origin(column)
-        return name if how == "column" else column.name
+        origin = self._origin(column)
+        return origin.name if origin.how in ("column", "text") else column.name
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of the files in this batch, and for each record the index of its file (i32), or -1."""
@@ -268,19 +292,14 @@ class Batch(Columns):
             return None if self._rows.file is not None else np.zeros(len(self), bool)
         if not column.nullable:
             return None
-        how, source = self._origin(column)
+        how, source, _, bit = self._origin(column)
         if not how:
             return np.zeros(len(self), bool)
-        there = self._own_validity(source)
+        there = None if bit is None else Bits(self._masks, bit)
         if column.kind == "i64" and source != column.name and own(self._scanner)[source].kind == "u64":
             fits = self._rows.arrays[source][: len(self)] <= np.uint64(np.iinfo(np.int64).max)
             return there if fits.all() else rows_of(there, len(self)) & fits
         return there
-
-    def _own_validity(self, name: str) -> Bits | None:
-        """The records that have a value in a column of the wire's own; None if all have."""
-        bit = self._scanner.bits.get(name)
-        return None if bit is None or not own(self._scanner)[name].nullable else Bits(self._masks, bit)
 
     def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """The scanned bytes, and the contents of JSON strings in them: for each its bytes, the rows of the records in
