@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import turnwire.sap.codec
+import turnwire.sstp.codec  # noqa: F401  (attributes of their packages from here on)
 from turnwire import sap, sstp
 
 
