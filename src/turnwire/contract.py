@@ -215,6 +215,22 @@ class Wire:
         return {name: getattr(message, name) for name in names}
 
 
+_USUAL = {
+    **{name: f".codec:{name}" for name in ("detect", "decode", "encode", "check")},
+    "prompt": ".prompt:prompt",
+    "bulk": ".bulk:SCANNER",
+    "pairs": ".bulk:PAIRS",
+    "checklist": ".checklist:CHECKLIST",
+}
+
+
+def built_in(name: str, title: str, style: str, **references: Any) -> Wire:
+    """Returns the descriptor of one of turnwire's own wires; ``references``: to what stands elsewhere than in others,
+    or only some wires have."""
+    usual = {**_USUAL, "shape": f"turnwire.conversion.wires:{name.upper()}"}
+    return Wire(name, title=title, package=f"turnwire.{name}", style=style, **{**usual, **references})
+
+
 class FormatWire(Wire):
     """A format of agent sessions or API messages. A scan searches for it only if it, or ``FORMATS``, is named. Its
     ``plan`` is a tuple of plans, one for each form of its objects. table: its ``turnwire.formats.table.Format``."""

@@ -98,7 +98,9 @@ class Stream:
     def row(
         self, start: int, stop: int, code: int, spans: list[Span] | None = None, extras: Table | None = None
     ) -> int:
-        """Adds a row and its extras; returns ``stop``."""
+        """Adds a row and its extras, or a reject if they are not UTF-8; returns ``stop``."""
+        if code != FENCE and (bad := bad_utf8(self.cursor.data, start, stop)) >= 0:
+            return self.reject(Reason.BAD_UTF8, start, stop, bad)
         flat = [part for span in spans or [ABSENT] * 9 for part in span]
         if self.run:
             code |= INSIDE_UNCLOSED
@@ -122,9 +124,6 @@ class Stream:
         except ScanFault as fault:
             return self.failed(first, fault)
         self.tail = True
-        bad = bad_utf8(self.cursor.data, first.start, stop)
-        if bad >= 0:
-            return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
         return self.row(first.start, stop, *message.row())
 
     def failed(self, first: Line, fault: ScanFault) -> int:
@@ -191,9 +190,6 @@ class Stream:
             stop = line.next
         if is_look_alike(self.cursor, first, TEMPLATE_LINE):
             return self.reject(Reason.LOOK_ALIKE, first.start, stop, first.start)
-        bad = bad_utf8(self.cursor.data, first.start, stop)
-        if bad >= 0:
-            return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
         spans = [ABSENT] * 9
         spans[4] = (first.start + head.end(), len(first.text) - head.end())
         return self.row(first.start, stop, TEMPLATE, spans)
@@ -212,9 +208,6 @@ class Stream:
                 break
             laws = line.text == b"LAWS" or (laws and line.text.startswith(b"- "))
             stop = place
-        bad = bad_utf8(self.cursor.data, first.start, stop)
-        if bad >= 0:
-            return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
         return self.row(first.start, stop, PREAMBLE)
 
 

@@ -2,24 +2,8 @@
 sessions."""
 
 from turnwire._lazy import attach
-from turnwire.contract import OBJECT, Wire
+from turnwire.contract import OBJECT, built_in
 
 __all__, __getattr__, __dir__ = attach(__name__)
 
-DESCRIPTOR = Wire(
-    "sstp",
-    title="SSTP",
-    package="turnwire.sstp",
-    style=OBJECT,
-    detect=".codec:detect",
-    decode=".codec:decode",
-    encode=".codec:encode",
-    message=".messages:Message",
-    check=".codec:check",
-    prompt=".prompt:prompt",
-    bulk=".bulk:SCANNER",
-    plan=".bulk:PLAN",
-    pairs=".bulk:PAIRS",
-    shape="turnwire.conversion.wires:SSTP",
-    checklist=".checklist:CHECKLIST",
-)
+DESCRIPTOR = built_in("sstp", "SSTP", OBJECT, message=".messages:Message", plan=".bulk:PLAN")
