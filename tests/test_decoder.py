@@ -76,9 +76,10 @@ def test_damage_and_records_that_the_lines_around_them_tell(wire: str) -> None:
     chance = random.Random(7)
     names = registry.formats() if wire == "formats" else [wire]
     lines = samples.text(one["input"] for name in names for one in samples.vectors(name) if "columns" in one)
-    for number in range(rounds(8)):
+    for number in range(rounds(6)):
         cut = (line[: chance.choice((3, 9, 40, 9999, 9999))] for line in chance.choices(lines.splitlines(), k=20))
-        data = b"\n".join([*cut, b'{"level":"in', b"\0\0\0"])
+        ends = (b"\n", b"\n", b"\n", b" ", b"\nINFO ")
+        data = b"".join(line + chance.choice(ends) for line in [*cut, b'{"level":"in', b"\0\0\0"])
         expected = scanned(data, wire)
         for size in (1 + 12 * (number > 2), 100, len(data)):
             assert drained(Decoder(wire), in_pieces(data, size)) == expected, (number, size)

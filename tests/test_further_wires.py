@@ -1,7 +1,7 @@
 """Wires that turnwire does not bring: as registered objects and entry points, with all that a wire may have or the
 least that it must; their messages, columns, documents and commands.
 
-That every door finds them at the same places is in ``test_doors_agree``; folders are in ``test_add_a_wire``, JSON wires
+That every door finds them at the same places is in ``test_doors_agree``; folders are in ``test_registry``, JSON wires
 that share words with others in ``test_further_json``.
 """
 

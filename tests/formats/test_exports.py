@@ -1,4 +1,4 @@
-"""Sessions in the forms of other tools: nothing is counted twice, nothing is lost in silence."""
+"""Sessions in the forms of other tools, above the cores: nothing is counted twice, nothing is lost in silence."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from turnwire.read.exporting import FORMS, Exported, export
 from turnwire.read.ingesting import POSITION, REJECT, ingest
 from turnwire.read.usage import TOKENS, usage
 
+pytestmark = pytest.mark.once
 CLAUDE, CODEX = samples.text(samples.claude_code(9)), samples.text(samples.codex(9))
 SESSIONS = [pytest.param(CLAUDE, id="claude_code"), pytest.param(CODEX, id="codex")]
 CALL = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a"}}
@@ -84,7 +85,6 @@ _SPLIT = [
 ]
 
 
-@pytest.mark.once
 def test_a_line_that_waits_is_named(tmp_path: Path) -> None:
     """While it has no end; one that is a whole object needs none."""
     log, begun = tmp_path / "a.jsonl", samples.text([{"type": "thread.started", "thread_id": "t"}])
@@ -97,7 +97,6 @@ def test_a_line_that_waits_is_named(tmp_path: Path) -> None:
         assert (f"{waits} bytes" in made.err) is bool(waits)
 
 
-@pytest.mark.once
 def test_blocks_of_anthropic_stay_blocks() -> None:
     """Images too, in a prompt and in the result of a tool; what the API has no block for is text."""
     image: dict[str, Any] = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
@@ -119,7 +118,7 @@ def test_blocks_of_anthropic_stay_blocks() -> None:
 
 
 @pytest.mark.parametrize("log", _SPLIT)
-def test_a_response_in_several_records_counts_once(log: list[str], scan_core: str) -> None:
+def test_a_response_in_several_records_counts_once(log: list[str]) -> None:
     text = "\n".join(log).encode()
     said, _ = lines(text, "jsonl")
     want = usage(text).total
@@ -132,7 +131,7 @@ def test_a_response_in_several_records_counts_once(log: list[str], scan_core: st
 
 @pytest.mark.parametrize("log", SESSIONS)
 @pytest.mark.parametrize("to", ["jsonl", "otlp"])
-def test_tokens_are_those_of_usage(log: bytes, to: str, scan_core: str) -> None:
+def test_tokens_are_those_of_usage(log: bytes, to: str) -> None:
     said, _ = lines(log + log, to)
     want = usage(log).total
     if to == "jsonl":
@@ -145,7 +144,7 @@ def test_tokens_are_those_of_usage(log: bytes, to: str, scan_core: str) -> None:
     assert again["cost"] == pytest.approx(want["cost"]) and again["responses"] == want["responses"]
 
 
-def test_tokens_that_only_a_whole_session_has_are_told(scan_core: str) -> None:
+def test_tokens_that_only_a_whole_session_has_are_told() -> None:
     """Those of an agent's span or of a result beyond those of the responses, wherever they stand."""
     times = {"startTimeUnixNano": "1700000000000000000", "endTimeUnixNano": "1700000001000000000"}
 
@@ -165,7 +164,7 @@ def test_tokens_that_only_a_whole_session_has_are_told(scan_core: str) -> None:
         assert all(sum(turn.get(name, 0) for turn in said) == want[name] for name in TOKENS)
 
 
-def test_an_absurd_count_is_left_out_and_named(scan_core: str) -> None:
+def test_an_absurd_count_is_left_out_and_named() -> None:
     """As usage leaves it out: a negative count, or a cost that is no response's."""
     made, log, named = Random(1), [], []
     line = json.loads(_PLAIN[0])
@@ -185,7 +184,7 @@ def test_an_absurd_count_is_left_out_and_named(scan_core: str) -> None:
     assert dropped == named
 
 
-def test_a_message_with_several_calls(scan_core: str) -> None:
+def test_a_message_with_several_calls() -> None:
     log = json.dumps(MESSAGE).encode()
     [said], [told] = lines(log, "openai")
     assert said["role"] == "assistant" and said["content"] == "I look"
@@ -199,7 +198,7 @@ def test_a_message_with_several_calls(scan_core: str) -> None:
     assert [part["kind"] for part in said["parts"]] == ["text", "call", "call", "data"]
 
 
-def test_messages_of_a_session_are_in_order(scan_core: str) -> None:
+def test_messages_of_a_session_are_in_order() -> None:
     said, found = lines(CLAUDE, "openai")
     assert [one["role"] for one in said] == ["user", "assistant", "tool"] * 9
     assert [one.dropped for one in found if one.text is None] == [("summary",)]
@@ -211,7 +210,7 @@ def test_messages_of_a_session_are_in_order(scan_core: str) -> None:
     assert turnwire.scan("\n".join(map(json.dumps, said)).encode(), wire="anthropic").read().rejects.rows() == []
 
 
-def test_calls_are_spans_below_their_responses(scan_core: str) -> None:
+def test_calls_are_spans_below_their_responses() -> None:
     said, _ = lines(CLAUDE, "otlp")
     each = [one["resourceSpans"][0]["scopeSpans"][0]["spans"][0] for one in said if "resourceSpans" in one]
     chats = {span["spanId"]: span for span in each if span["name"].startswith("chat")}
@@ -238,7 +237,7 @@ def test_the_sdk_of_opentelemetry_takes_the_spans() -> None:
 
 
 @pytest.mark.parametrize("log", SESSIONS)
-def test_an_export_of_spans_is_read_back(log: bytes, scan_core: str) -> None:
+def test_an_export_of_spans_is_read_back(log: bytes) -> None:
     """With session, project, model, tokens, times and call ids; and its spans come back as they were."""
     said, _ = lines(log, "otlp")
     back = "\n".join(map(json.dumps, said)).encode()
@@ -271,7 +270,7 @@ def held_in(value: Any) -> Iterator[tuple[Any, ...]]:
         yield from held_in(one)
 
 
-def test_a_span_keeps_what_is_around_it(scan_core: str) -> None:
+def test_a_span_keeps_what_is_around_it() -> None:
     """Its resource and scope, in each form of an export; what cannot be told, and what a form lacks, is named."""
     each = iter(range(100))
 
@@ -309,7 +308,6 @@ def test_an_unknown_form_is_refused() -> None:
         export(CLAUDE, "xml")
 
 
-@pytest.mark.once
 def test_convert_writes_them(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     log.write_bytes(CLAUDE)
@@ -326,7 +324,7 @@ def test_convert_writes_them(tmp_path: Path) -> None:
     assert command("convert", log, "--to", "sap", "--from", "codex").code == 2
 
 
-def test_a_ledger_keeps_each_record_once(tmp_path: Path, scan_core: str) -> None:
+def test_a_ledger_keeps_each_record_once(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     log.write_bytes(CLAUDE + b'{"sessionId":"s1","parentUuid":null,"uuid":\xff\n')
     with Ledger(tmp_path / "kept.db") as ledger:
@@ -344,7 +342,6 @@ def test_a_ledger_keeps_each_record_once(tmp_path: Path, scan_core: str) -> None
         assert ledger.verify().fault is None
 
 
-@pytest.mark.once
 def test_a_ledger_keeps_the_records_of_the_five_wires_without_a_word(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_bytes(b"@a3|f0|c1|S0|d1|T1#\n@a1|f0|c$#\n")
@@ -367,14 +364,13 @@ GROWING = {
 
 
 @pytest.mark.parametrize("what", GROWING)
-def test_a_ledger_keeps_what_is_whole_at_the_end_of_a_log_that_grows(what: str, tmp_path: Path, scan_core: str) -> None:
-    """At once where nothing that may follow changes it, wherever the log is cut, and never twice: at each second byte,
-    and at each fifth for the pure core, which takes three times as long."""
-    log, data, step = tmp_path / "a.log", GROWING[what], 2 if scan_core == "native" else 5
+def test_a_ledger_keeps_what_is_whole_at_the_end_of_a_log_that_grows(what: str, tmp_path: Path) -> None:
+    """At once where nothing that may follow changes it, wherever the log is cut, and never twice."""
+    log, data = tmp_path / "a.log", GROWING[what]
     wire = what if what in registry.names() else "formats"
     expected = [bytes(batch.raw(row)) for batch in turnwire.scan(data, wire=wire) for row in range(len(batch))]
     with Ledger(tmp_path / "kept.db") as ledger:
-        for cut in [*range(len(data) % step, len(data), step), len(data)]:
+        for cut in [*range(len(data) % 2, len(data), 2), len(data)]:
             log.write_bytes(data[:cut])
             ingest(ledger, log, wire=wire)
         kept = [entry.body for entry in ledger.entries() if entry.kind not in (POSITION, REJECT)]
@@ -388,7 +384,6 @@ def test_a_ledger_keeps_what_is_whole_at_the_end_of_a_log_that_grows(what: str, 
         assert ingest(ledger, log, wire=wire).counts.records == len(kept)
 
 
-@pytest.mark.once
 def test_a_handler_keeps_what_is_named_as_a_column(tmp_path: Path) -> None:
     handler = LogHandler(tmp_path / "a.log")
     log = logging.Logger("agents")
@@ -402,7 +397,7 @@ def test_a_handler_keeps_what_is_named_as_a_column(tmp_path: Path) -> None:
     assert first.keys() - second.keys() == {*kept, "subject", "error"}
 
 
-def test_what_is_logged_is_scanned(tmp_path: Path, scan_core: str) -> None:
+def test_what_is_logged_is_scanned(tmp_path: Path) -> None:
     message = SlipMessage(3, 1, 0, 1, Act.REQUEST, FrameType.TASK, {Slot.TASK_ID: 5})
     handler = LogHandler(tmp_path / "a.log")
     log = logging.Logger("agents")
@@ -486,7 +481,7 @@ MARKS = {
 
 @pytest.mark.parametrize("to", FORMS)
 @pytest.mark.parametrize("wire", registry.formats())
-def test_what_a_record_holds_is_carried_or_named(wire: str, to: str, scan_core: str) -> None:
+def test_what_a_record_holds_is_carried_or_named(wire: str, to: str) -> None:
     log = samples.text(HELD[wire])
     said, found = lines(log, to)
     whole = [json.dumps(HELD[wire][one.line - 1]) for one in found if one.text is None]
@@ -500,7 +495,7 @@ def test_what_a_record_holds_is_carried_or_named(wire: str, to: str, scan_core: 
 
 
 @pytest.mark.parametrize("wire", registry.formats())
-def test_no_member_is_lost_in_silence(wire: str, scan_core: str) -> None:
+def test_no_member_is_lost_in_silence(wire: str) -> None:
     """Each value of each vector is in the turn, or its member is named."""
     for vector in samples.vectors(wire):
         if "columns" not in vector:
@@ -627,13 +622,13 @@ CONVENTIONS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("how", CONVENTIONS)
-def test_spans_have_the_messages_of_each_version_of_the_conventions(how: str, scan_core: str) -> None:
+def test_spans_have_the_messages_of_each_version_of_the_conventions(how: str) -> None:
     """A history that was told before is not told again."""
     said, _ = lines(samples.text(CONVENTIONS[how]), "openai")
     assert spoken(said) == [ASKED, ("assistant", SAYS, ("c1", WRITTEN)), GIVEN]
 
 
-def test_records_of_several_messages_are_conversations(scan_core: str) -> None:
+def test_records_of_several_messages_are_conversations() -> None:
     said, _ = lines(samples.text(HELD["inspect"]), "openai")
     assert spoken(said) == [ASKED, ("assistant", SAYS, ("c1", WRITTEN)), GIVEN]
     task = HELD["a2a"][0]
@@ -645,7 +640,6 @@ def test_records_of_several_messages_are_conversations(scan_core: str) -> None:
     assert spoken(said) == [GIVEN, ("user", "?")]
 
 
-@pytest.mark.once
 def test_show_prints_them(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     for wire, expected in (

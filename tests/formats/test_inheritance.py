@@ -190,7 +190,8 @@ THREAD = thread(
 )
 
 
-def test_a_thread_is_read(scan_core: str) -> None:
+@pytest.mark.once
+def test_a_thread_is_read() -> None:
     """With its calls, their results and failures, its texts and tokens."""
     data = samples.text(THREAD)
     again = samples.text({**line, "thread_id": "2"} if "thread_id" in line else line for line in THREAD)
@@ -242,6 +243,7 @@ def thought(*texts: str) -> dict[str, Any]:
     return item("response_item", type="reasoning", summary=[{"type": "summary_text", "text": text} for text in texts])
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
@@ -255,7 +257,7 @@ def thought(*texts: str) -> dict[str, Any]:
         ([message("user", "go", "on"), event("user_message", "on")], ["go", "on"]),
     ],
 )
-def test_what_is_said_twice_is_shown_once(lines: list[dict[str, Any]], said: list[str], scan_core: str) -> None:
+def test_what_is_said_twice_is_shown_once(lines: list[dict[str, Any]], said: list[str]) -> None:
     lines = [{**line, "timestamp": f"2026-05-20T10:00:{place:02}Z"} for place, line in enumerate(lines)]
     assert [part.text for turn in turns(samples.text(lines)) for part in turn.parts] == said
     assert sum(map(len, turnwire.scan(samples.text(lines), wire="codex"))) == len(lines)
@@ -357,9 +359,10 @@ def test_each_total_is_the_one_before_the_next(
     assert (total["input_tokens"], total["output_tokens"]) == tokens
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("lines", "tokens"), [*COUNTED[:1], *COUNTED[3:]])
 def test_runs_of_a_thread_in_several_files(
-    lines: list[dict[str, Any]], tokens: tuple[int, int], tmp_path: Path, scan_core: str
+    lines: list[dict[str, Any]], tokens: tuple[int, int], tmp_path: Path
 ) -> None:
     """Their totals are those of the lines in one file, wherever the second one begins, which may repeat the first; a
     scan counts each file by itself, as parts of a plan do."""
@@ -383,11 +386,10 @@ def test_runs_of_a_thread_in_several_files(
             assert whole == [*alone[0], *alone[1]]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("last", [True, False])
 @pytest.mark.parametrize("batch_bytes", [400, 1 << 20])
-def test_a_fork_has_the_responses_behind_its_history(
-    last: bool, batch_bytes: int, tmp_path: Path, scan_core: str
-) -> None:
+def test_a_fork_has_the_responses_behind_its_history(last: bool, batch_bytes: int, tmp_path: Path) -> None:
     """And those of its history where the rollout of its parent is not there: each is of the one that begins first."""
     files, history, heads, total = dict[str, list[Any]](), list[Any](), list[Any](), 0
     for number, name in enumerate(("first", "fork", "forks-fork")):

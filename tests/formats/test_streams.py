@@ -20,6 +20,7 @@ from turnwire.log import stats
 from turnwire.log.cluster_plan import plan, read_block
 from turnwire.read.usage import usage
 
+pytestmark = pytest.mark.once
 Response = dict[str, Any]
 NAMES = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 
@@ -95,7 +96,7 @@ def written(events: list[dict[str, Any]], sse: bool) -> bytes:
 
 @pytest.mark.parametrize(("stream", "mixed"), [(anthropic, False), (openai, False), (openai, True)])
 @pytest.mark.parametrize("sse", [False, True])
-def test_a_stream_is_what_its_pieces_were_made_of(stream: Any, mixed: bool, sse: bool, scan_core: str) -> None:
+def test_a_stream_is_what_its_pieces_were_made_of(stream: Any, mixed: bool, sse: bool) -> None:
     """Also of streams at one time with requests between them, where each piece has the id of its response."""
     request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "q"}]}
     for seed in range(rounds(12)):
@@ -130,7 +131,7 @@ def test_a_stream_is_what_its_pieces_were_made_of(stream: Any, mixed: bool, sse:
         assert counted == ({"look": made_calls} if made_calls else {}), seed
 
 
-def test_the_last_counts_of_a_stream_have_those_of_its_start(tmp_path: Path, scan_core: str) -> None:
+def test_the_last_counts_of_a_stream_have_those_of_its_start(tmp_path: Path) -> None:
     """However the stream is cut into blocks; and not those of another stream, whose end is missing."""
     made = Random(1)
     said = [one for _ in range(9) for one in responses(made)]
@@ -166,14 +167,14 @@ def test_the_last_counts_of_a_stream_have_those_of_its_start(tmp_path: Path, sca
         assert found == expected
 
 
-def test_the_chunks_of_langchain_are_one_message(scan_core: str) -> None:
+def test_the_chunks_of_langchain_are_one_message() -> None:
     said = [{"type": "AIMessageChunk", "id": "a", "content": one} for one in ("Hel", "lo\n", "", "you")]
     found, _ = lines(samples.text({"lc": 1, "type": "constructor", "id": [], "kwargs": one} for one in said), "openai")
     assert found == [{"role": "assistant", "content": "Hello\nyou"}]
 
 
 @pytest.mark.parametrize("stream", [anthropic, openai])
-def test_a_stream_that_is_written_again_is_told_once(stream: Any, scan_core: str) -> None:
+def test_a_stream_that_is_written_again_is_told_once(stream: Any) -> None:
     """Directly behind itself and behind another one, also where its pieces have no id; its calls and tokens, too."""
     for seed in range(rounds(6)):
         said, made = responses(Random(seed)), Random(seed)
@@ -186,7 +187,7 @@ def test_a_stream_that_is_written_again_is_told_once(stream: Any, scan_core: str
         assert [usage(again).total[name] for name in names] == [usage(once).total[name] for name in names]
 
 
-def test_turns_stand_in_the_order_of_their_first_records(scan_core: str) -> None:
+def test_turns_stand_in_the_order_of_their_first_records() -> None:
     """Also beside streams that go on; an id that comes again behind the end of its stream is that of another one."""
     said = responses(Random(3))[0]
     [first, *others] = openai({**said, "blocks": ["a"]}, Random(3))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from functools import partial
 from typing import Any
 
 import pytest
@@ -372,23 +371,3 @@ def test_any_column_tells_copies(name: str, registering: None) -> None:
     turnwire.register(Format("mini", "Mini", (reply,), copy_of=(name,)).descriptor())
     line = {"ev": "reply", "n": 7, "ref": "k", "no": False}
     assert usage(samples.text([line, line]), wire="mini").total["responses"] == 1
-
-
-@pytest.mark.parametrize("name", registry.formats())
-@pytest.mark.parametrize("size", [1, 50, 1 << 20])
-def test_a_decoder_of_a_format_gives_what_a_scan_finds(name: str, size: int, scan_core: str) -> None:
-    lines = (samples.FOLDER / name / "samples.jsonl").read_bytes().splitlines(keepends=True)[:4]
-    data = b"hello\nINFO " + b" ".join(lines) + lines[0][: len(lines[0]) // 2] + b"\n" + lines[-1]
-    scan = turnwire.scan(data, wire=name)
-    expected = [one.message for one in scan.messages()]
-    decoder, found, rejects = turnwire.Decoder(name), [], []
-    pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    for read in [*(partial(decoder.feed, piece) for piece in pieces), decoder.close]:
-        while True:
-            try:
-                found += read()
-                break
-            except DecodeError as error:
-                rejects.append((error.reason, error.line))
-                read = partial(decoder.feed, b"") if read is not decoder.close else read
-    assert found == expected and rejects == [(one.reason, one.line) for one in scan.errors()]

@@ -193,6 +193,7 @@ def _calculated(message: dict[str, Any], fast: bool) -> float:
     return cost / 1e6 * (price.get("fast", 1) if fast else 1)
 
 
+@pytest.mark.once
 def test_totals_are_those_of_ccusage(monkeypatch: pytest.MonkeyPatch) -> None:
     """In any order of lines, and also where what was counted is merged often."""
     zones = ("UTC", "Europe/Berlin", "Asia/Kolkata")
@@ -235,7 +236,8 @@ def test_a_response_with_a_damaged_record_has_the_counts_of_its_best_copy(scan_c
     assert usage(samples.text([*lines, cut]), where={"model": {samples.MODELS[1]}}).incomplete == ()
 
 
-def test_damaged_counts_without_an_id_are_told(scan_core: str) -> None:
+@pytest.mark.once
+def test_damaged_counts_without_an_id_are_told() -> None:
     """By what the record before belongs to, wherever they are cut. A record with a word of another kind is no count."""
     whole = samples.text(samples.codex(5)).splitlines(keepends=True)
     places = {"session": "0199-1", "model": "gpt-5", "project": "/home/ada/q1", "wire": "codex", "day": "2025-09-01"}

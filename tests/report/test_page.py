@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from examples.mixed_log import Entry, Log, log
+from tests.conftest import PURE_ONLY
 from tests.formats import samples
 from tests.report.browser import Page
 from turnwire import WIRES
@@ -250,3 +255,209 @@ def test_tools_stand_beside_the_latencies_and_in_the_sequence(opened: Open, tmp_
     cells = page.texts("#answers .scroll:last-child td")
     assert {tuple(cells[at + 1 : at + 4]) for at in (0, 5)} == {("Bash", "15", "15"), ("Read", "15", "15")}
     assert any("tool_call Bash" in step for step in page.texts("#diagram .step .said"))
+
+
+# --- a reader uses the page: keeps a view by its address; reads axes, many lanes, on a phone, by keys -----------------
+
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / "build" / "node" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def shown(page: Page) -> str:
+    return page.text("#shown")
+
+
+def at(path: Path, fragment: str) -> Any:
+    """A path whose address has this fragment."""
+
+    class Address:
+        def as_uri(self) -> str:
+            return f"{path.as_uri()}{fragment}"
+
+    return Address()
+
+
+# ---- the address
+
+
+def test_the_filters_stand_in_the_address_and_come_back(opened: Open, path: Path) -> None:
+    page = opened(path)
+    page.click(".chip.wire-nslip")
+    kind = page.run("[...document.getElementById('kind').options].find(one => one.text === 'INFORM').value")
+    page.type("kind", kind)
+    page.type("text", "a b&c=d#é")
+    page.until("location.hash.includes('text=')")
+    fragment = page.run("location.hash")
+    assert fragment == "#wire=nslip&kind=INFORM&text=a+b%26c%3Dd%23%C3%A9"
+    found = page.text("#active")
+    page.click("#reset")
+    page.until("location.hash === ''")
+    page.run(f"location.hash = {json.dumps(fragment)}")
+    page.until(f"document.getElementById('active').innerText === {json.dumps(found)}")
+    assert page.run("document.getElementById('text').value") == "a b&c=d#é"
+    assert page.run("document.querySelector('.chip.wire-nslip').getAttribute('aria-pressed')") == "true"
+
+
+def test_a_page_opens_with_the_view_of_its_address(browser: Any, path: Path) -> None:
+    page = Page(browser)
+    page.open(path)
+    page.type("from", "2026-01-05T12:00:00")
+    page.type("receiver", "-1")
+    page.until("location.hash.includes('after=')")
+    fragment, count = page.run("location.hash"), shown(page)
+    assert "to=%7Enone" in fragment and "2026-01-05T" in fragment
+    other = Page(browser)
+    other.open(at(path, fragment))
+    assert shown(other) == count
+    assert other.errors == page.errors == []
+    other.close()
+    page.close()
+
+
+@pytest.mark.parametrize(
+    "fragment", ["#wire=none&kind=no%20such&from=x&after=never", "#%", "#a=b&&=", "#" + "x" * 5000]
+)
+def test_an_address_from_elsewhere_does_no_harm(browser: Any, path: Path, fragment: str) -> None:
+    page = Page(browser)
+    page.open(at(path, fragment))
+    assert page.text("#active").startswith("All ")
+    assert page.errors == []
+    page.close()
+
+
+def test_tables_are_cards_on_a_phone(opened: Open, path: Path) -> None:
+    page = opened(path, width=400)
+    assert page.run("document.documentElement.scrollWidth") <= 400
+    boxes = page.run(
+        "[...document.querySelectorAll('#answers tbody tr:first-child td')].map(one => {"
+        "const box = one.getBoundingClientRect(); return [box.left, box.right, one.dataset.label ?? ''] })"
+    )
+    assert all(left >= 0 and right <= 400 for left, right, _ in boxes)
+    assert [label for *_, label in boxes][:4] == ["Wire", "Request", "Asked", "Answered"]
+    wide = page.run(
+        "[...document.querySelectorAll('.stacks')]"
+        ".filter(one => one.scrollWidth > one.parentElement.clientWidth).length"
+    )
+    assert wide == 0
+    page.until("document.querySelector('#parties .scroll.wide') !== null")  # the matrix is wider, and says so
+    said = "getComputedStyle(document.querySelector('#parties .scroll'), '::before').content"
+    assert page.run(said) != "none"
+    page.resize(1280)
+    page.until("document.querySelector('#parties .scroll.wide') === null")
+    assert page.run(said) == "none"
+
+
+# ---- keyboard and screen readers
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+def test_axe_finds_nothing(opened: Open, path: Path, width: int, scheme: str) -> None:
+    if not AXE.exists():
+        if os.environ.get("CI") and shutil.which("npm"):
+            pytest.fail("sh .ci/browser installs axe-core")
+        pytest.skip("axe-core is not there (sh .ci/browser, with npm)")
+    page = opened(path, width=width, scheme=scheme)
+    page.click(".step")
+    page.run("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.run(AXE.read_text("utf-8") + "; 0")
+    run = "axe.run(document, {resultTypes: ['violations']})"
+    found = page.run(f"{run}.then(all => [all.passes.length, all.violations.map(one => [one.id, one.nodes[0].html])])")
+    assert found[0] > 30
+    assert found[1] == []
+
+
+def test_a_reject_opens_with_the_keyboard(opened: Open, path: Path) -> None:
+    page = opened(path)
+    page.run("document.querySelectorAll('#rejects summary')[1].focus()")
+    page.press("Enter")
+    page.until("document.querySelectorAll('#rejects details')[1].open")
+
+
+# --- how the page looks and reads: colours, narrow windows, names for those who listen, empty logs --------------------
+
+
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text("utf-8")
+
+
+def page_of(opened: Open, folder: Path, data: bytes, **options: object) -> Page:
+    path = folder / "report.html"
+    report(data, **{"tokenizer": None, **options}).write(path)
+    return opened(path)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read(opened: Open, path: Path, scheme: str) -> None:
+    page = opened(path, scheme=scheme)
+    page.click(".step")
+    page.click(".chip")
+    ground = page.run("getComputedStyle(document.body).backgroundColor")
+    assert ground == {"light": "rgb(246, 247, 249)", "dark": "rgb(14, 17, 22)"}[scheme]
+    found = page.run(CONTRAST)
+    assert len(found) > 200
+    assert [entry for entry in found if entry[0] < 4.5] == []
+
+
+def test_nothing_sticks_out_of_the_window(opened: Open, path: Path) -> None:
+    page = opened(path)
+    wide = (
+        "[...document.querySelectorAll('main > *, .filters > *')]"
+        ".filter(one => one.getBoundingClientRect().right > innerWidth + 1).length"
+    )
+    for width in (320, 390, 768, 1024, 1280, 1920):
+        page.resize(width)
+        assert page.run("[innerWidth, document.documentElement.scrollWidth <= innerWidth]") == [width, True]
+        assert page.run(wide) == 0
+
+
+def test_those_who_listen_hear_what_everything_is(opened: Open, path: Path) -> None:
+    page = opened(path)
+    nodes = page.send("Accessibility.getFullAXTree")["nodes"]
+    wanted = {"button", "textbox", "searchbox", "combobox", "img", "region", "group", "search", "DateTime"}
+    named = [node for node in nodes if not node.get("ignored") and node["role"]["value"] in wanted]
+    assert len(named) > 60
+    nameless = [node["role"]["value"] for node in named if not node.get("name", {}).get("value", "").strip()]
+    assert nameless == []
+    assert page.run("document.documentElement.lang") == "en"
+    assert page.run("document.querySelectorAll('h1').length") == 1
+    assert page.run("document.querySelectorAll('table').length") == page.run(
+        "document.querySelectorAll('table:has(thead th[scope])').length"
+    )
+    assert page.run("new Set([...document.querySelectorAll('[id]')].map(one => one.id)).size") == page.run(
+        "document.querySelectorAll('[id]').length"
+    )
+
+
+def test_what_the_page_does_not_hold_is_named(opened: Open, tmp_path: Path) -> None:
+    lines = [b"@a1|f0|c%d|S1|d2|T%d#" % (number // 5, number % 5) for number in range(1000)]
+    page = page_of(opened, tmp_path, b"\n".join(lines), max_messages=100, wire="nslip")
+    assert page.text("#tile-records .figure") == "1,000"
+    held = page.run("JSON.parse(document.getElementById('data').textContent).messages.length")
+    assert 90 <= held <= 100
+    assert f"{held} of 1,000 messages" in page.text("#talks .note")
+    assert f"{held // 5} of {len({line.split(b'|')[2] for line in lines})} conversations" in page.text("#talks .note")
+    page.type("text", "@a1")
+    page.until(f"document.getElementById('shown').textContent === '{held}'")
+    assert "the log has 1,000" in page.text("#active")
+
+
+@pytest.mark.parametrize("amount", [2_000 if PURE_ONLY else 20_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
+def test_a_page_about_many_records_opens(opened: Open, tmp_path: Path, amount: int) -> None:
+    lines = (
+        b"2026-01-05T%02d:%02d:%02dZ @a%d|f0|c%d|S%d|d%d|T1#\n"
+        % (place // 3600 % 24, place // 60 % 60, place % 60, place % 10, place // 4, place % 7, place % 5)
+        for place in range(amount)
+    )
+    path = tmp_path / "many.log"
+    with path.open("wb") as stream:
+        stream.writelines(lines)
+    made = report(path, tokenizer=None)
+    made.write(tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 12 << 20
+    page = opened(tmp_path / "report.html")
+    assert page.run("document.getElementById('shown').textContent") == f"{amount:,}"
+    counted = [int(value.split()[0].replace(",", "")) for value in page.texts("#kinds .value")]
+    assert sum(counted) == amount and len(counted) == 10
+    page.run("document.getElementById('kind').selectedIndex = 1")
+    page.run("document.getElementById('kind').dispatchEvent(new Event('change'))")
+    page.until(f"document.getElementById('shown').textContent === '{amount // 10:,}'")

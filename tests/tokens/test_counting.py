@@ -137,7 +137,7 @@ def test_what_looks_like_a_special_token_is_text(references: dict[str, Any]) -> 
 
 
 def test_only_text_is_counted() -> None:
-    """Of several, which one is wrong is told with its number (test_figures)."""
+    """Of several, which one is wrong is told with its number (test_compare)."""
     with pytest.raises(EncodeError) as caught:
         tokens.count("é\ud800")
     assert (caught.value.reason, caught.value.offset, caught.value.path) == (Reason.LONE_SURROGATE, 2, None)
