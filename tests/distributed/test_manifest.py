@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from turnwire.distributed import Manifest, dask_scan, run_block
-from turnwire.distributed.driver import NAME, _Run, _todo
+from turnwire.distributed import NAME, Manifest, _Run, _todo, dask_scan, run_block
 from turnwire.errors import UnknownName
 from turnwire.log import plan
 
@@ -176,7 +175,7 @@ def test_each_block_that_ends_is_told_however_it_ended() -> None:
 def test_blocks_have_no_first_error_to_raise(tmp_path: Path, errors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is connected to where there is nothing to do."""
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr("turnwire.distributed.driver.distributed", lambda: None)
+    monkeypatch.setattr("turnwire.distributed.distributed", lambda: None)
     (tmp_path / "logs").mkdir()
     if errors == "raise":
         with pytest.raises(UnknownName, match='"collect" or "skip"'):

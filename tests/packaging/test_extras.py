@@ -108,7 +108,7 @@ CASES = [
          "turnwire.tokens"),
     Case("files", ("pyarrow",), "from turnwire.log.output.outputs import arrow; arrow()",
          "turnwire.log.output.outputs"),
-    Case("dask", ("distributed",), "from turnwire.distributed.driver import distributed; distributed()",
+    Case("dask", ("distributed",), "from turnwire.distributed import distributed; distributed()",
          "turnwire.distributed"),
 ]  # fmt: skip
 WITHOUT_ERROR = {"schema", "sql", "cli"}

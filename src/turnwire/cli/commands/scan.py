@@ -539,7 +539,7 @@ def _scan_on_cluster(
 
 @contextmanager
 def _client(address: str, threads: int) -> Iterator[Any]:
-    from turnwire.distributed.driver import distributed, local_cluster
+    from turnwire.distributed import distributed, local_cluster
 
     package = distributed()
     if address == LOCAL:

@@ -1,5 +1,8 @@
-"""Runs the blocks of a plan on Dask, whatever happens to its workers, and keeps a manifest of their outcomes: one JSON
-line a block, written as it ends. Only :func:`dask_scan` needs Dask: any engine can call :func:`run_block`."""
+"""Scans on many machines: runs the blocks of a plan on Dask, whatever happens to its workers. Each block writes its own
+Parquet files, and a manifest records the outcomes: one JSON line a block, written as it ends.
+
+:func:`dask_scan` needs the extra ``dask`` (pip install 'turnwire[dask]'); any engine can call :func:`run_block`.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,8 @@ from turnwire.log.cluster_plan import BLOCK_BYTES, Block, planned, read_block
 from turnwire.log.output import rejects
 from turnwire.log.output.outputs import FileOutput, arrow, written
 from turnwire.log.scanning import Counts
+
+__all__ = ["Manifest", "dask_scan", "run_block"]
 
 NAME = "manifest.ndjson"
 _OURS = re.compile(r"\d{6,}-[0-9a-f]{32}\.parquet")
