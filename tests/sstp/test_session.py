@@ -13,8 +13,7 @@ from tests.conftest import raised
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
 from turnwire.errors import Reason, RuleError
-from turnwire.sstp.acknowledgements import MOST, is_acknowledgement, is_doubtful, is_receipt
-from turnwire.sstp.session import Clocks, folded
+from turnwire.sstp.session import MOST, Clocks, folded, is_acknowledgement, is_doubtful, is_receipt
 from turnwire.sstp.spec import Kind
 
 pytestmark = pytest.mark.once

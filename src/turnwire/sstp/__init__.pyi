@@ -1,4 +1,3 @@
-from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS as ACKNOWLEDGEMENTS
 from turnwire.sstp.checklist import conformance as conformance
 from turnwire.sstp.codec import (
     Salvaged as Salvaged,
@@ -22,5 +21,5 @@ from turnwire.sstp.messages import (
     Message as Message,
     Query as Query,
 )
-from turnwire.sstp.session import Agent as Agent, Session as Session
+from turnwire.sstp.session import ACKNOWLEDGEMENTS as ACKNOWLEDGEMENTS, Agent as Agent, Session as Session
 from turnwire.sstp.spec import WIRE as WIRE, Kind as Kind
