@@ -6,7 +6,7 @@ leaves behind is a table of some ten thousand cells, whose sums are those of all
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -76,12 +76,9 @@ class Cube:
         if tokens is not None:
             rows[:, TOKENS] = tokens
         rows[:, BUCKET] = np.where(chunk.timed, chunk.times // WIDTHS[self._width], _UNTIMED)
-        if chunk.timed.any():
-            times = chunk.times[chunk.timed]
-            self._first, self._last = (
-                int(found if known is None else choose(found, known))
-                for choose, found, known in ((min, times.min(), self._first), (max, times.max(), self._last))
-            )
+        if len(times := chunk.times[chunk.timed]):
+            known = [one for one in (self._first, self._last) if one is not None]
+            self._first, self._last = min([*known, int(times.min())]), max([*known, int(times.max())])
         self._take(_summed(rows))
 
     def _take(self, rows: NDArray[np.int64]) -> None:
@@ -217,28 +214,28 @@ def _places(codes: Sequence[int], count: int) -> NDArray[np.int64]:
 # --- names in bounded memory ----------------------------------------------------------------------------
 
 
-class NameCodes:
+class NameCodes(dict[str, int]):
     """Names in order of appearance, each with a code; those after the first ``most`` are OTHERS.
 
     ``records`` counts how often each was translated, ``unnamed`` how often one had to be OTHERS.
     """
 
     def __init__(self, most: int) -> None:
+        super().__init__()
         self._most = most
-        self._codes: dict[str, int] = {}
         self._counts = np.zeros(most, np.int64)
         self.unnamed = 0
 
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._codes)
+    def __missing__(self, name: str) -> int:
+        """The code of a new name, which is taken in where there is room."""
+        if len(self) >= self._most:
+            return OTHERS
+        return self.setdefault(name, len(self))
 
     @property
     def records(self) -> NDArray[np.int64]:
         """The number of records of each name, in the order of the codes."""
-        return self._counts[: len(self._codes)]
+        return self._counts[: len(self)]
 
     def met(self, most: int) -> list[int]:
         """The codes of the most frequent names, without those of which there is no record: an enum names them, too."""
@@ -248,21 +245,9 @@ class NameCodes:
 
     def translate(self, column: Coded) -> NDArray[np.int64]:
         """The column with the codes of these names."""
-        table = np.empty(len(column.names) + 1, np.int64)
-        table[-1] = ABSENT  # what code -1 picks
-        for place, name in enumerate(column.names):
-            table[place] = self.code(name)
+        table = np.array([*map(self.__getitem__, column.names), ABSENT], np.int64)  # code -1 picks the last
         result: NDArray[np.int64] = table[column.codes]
         counts = np.bincount(result[result >= 0])
         self._counts[: len(counts)] += counts
         self.unnamed += int((result == OTHERS).sum())
         return result
-
-    def code(self, name: str) -> int:
-        """The code of a name; a new one is taken in where there is room."""
-        found = self._codes.get(name)
-        if found is None:
-            if len(self._codes) >= self._most:
-                return OTHERS
-            found = self._codes[name] = len(self._codes)
-        return found

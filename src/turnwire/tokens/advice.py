@@ -430,23 +430,17 @@ def _costs(
     session, by the first of them; its explanation is counted."""
     costs = [_cost(own, own.wire, price)]
     others = [wire for wire in wires if wire not in (own.wire, *absent) and own.wire not in absent]
-    found = compare(kept.messages, [own.wire, *others], [counter], formats=BASELINES, context=context)
-    rows = {row.format: row for row in found.rows}
-    part = len(kept.messages) < own.messages
-    written = sum(counter.count_many(kept.texts))
-    for wire in (*others, *BASELINES):
-        if wire in rows and written:
-            costs.append(_cost(own, wire, price, rows[wire], rows[wire].total / written, part))
-    untold = dict(found.absent)
-    if kept.first:
-        found = compare(kept.first, [own.wire], [counter], formats=[SESSION], per="conversation")
-        untold |= found.absent
-        for row in found.rows:
-            if row.format == SESSION and own.tokens:
-                share = own.messages / len(kept.first)
-                part = len(kept.first) < own.messages
-                costs.append(_cost(own, SESSION, price, row, row.total * share / own.tokens, part))
-    absent |= {f"{own.wire} as {wire}": why for wire, why in untold.items()}
+    alone = compare(kept.messages, [own.wire, *others], [counter], formats=BASELINES, context=context)
+    together = compare(kept.first, [own.wire], [counter], formats=[SESSION], per="conversation")
+    written, share = sum(counter.count_many(kept.texts)), own.messages / len(kept.first)
+    rows = {row.format: (row, row.total / (written or 1), len(kept.messages)) for row in alone.rows}
+    for row in (row for row in together.rows if row.format == SESSION):
+        rows[SESSION] = row, row.total * share / (own.tokens or 1), len(kept.first)
+    for wire in (*others, *BASELINES, SESSION) if written else ():
+        if wire in rows:
+            row, scale, sampled = rows[wire]
+            costs.append(_cost(own, wire, price, row, scale, sampled < own.messages))
+    absent |= {f"{own.wire} as {wire}": why for wire, why in (alone.absent | together.absent).items()}
     return costs
 
 
