@@ -29,9 +29,8 @@ from turnwire.log.search.rows import DTYPES, REJECT_DTYPES, Rows
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._wrapper_py import Numbers
 from turnwire.log.search.search import Search
-from turnwire.log.search.state import LONGEST_LINE, More, SearchState, Walk, in_order
 from turnwire.log.search.carriers import Run, Streams, _placed
-from turnwire.log.search.texts import Stretch, Text
+from turnwire.log.search.texts import LONGEST_LINE, More, SearchState, Stretch, Text, Walk, in_order
 
 include "_native/json/plan.pxi"
 

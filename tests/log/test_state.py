@@ -13,7 +13,7 @@ import turnwire
 from tests.log.engines import GOOD
 from tests.log.found import everything
 from turnwire.errors import DecodeError, Reason
-from turnwire.log.search.state import SearchState
+from turnwire.log.search.texts import SearchState
 
 MESSAGE = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\nGOAL x\n"
 FENCED = f"So:\n```\n{MESSAGE}```\nthen\n````\n{MESSAGE}\n```\n{MESSAGE}````\n"

@@ -12,8 +12,7 @@ from turnwire.errors import DecodeError
 from turnwire.json._wrapper_py import may_be_piece
 from turnwire.log.search.rows import DTYPES, Rows
 from turnwire.log.search.search import Search
-from turnwire.log.search.state import LONGEST_LINE, SearchState
-from turnwire.log.search.texts import Text
+from turnwire.log.search.texts import LONGEST_LINE, SearchState, Text
 
 if TYPE_CHECKING:
     from threading import RLock

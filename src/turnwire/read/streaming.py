@@ -24,8 +24,7 @@ from turnwire.log.input.reading import InputBlock
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.carriers import CRI
-from turnwire.log.search.state import SearchState
-from turnwire.log.search.texts import BOM
+from turnwire.log.search.texts import BOM, SearchState
 from turnwire.nslip.codec import decode_many
 
 if TYPE_CHECKING:

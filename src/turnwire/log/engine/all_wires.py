@@ -20,7 +20,7 @@ from turnwire.log.engine.columns import REASONS, bulk_scanner, chosen, table_dty
 from turnwire.log.input.memory import Pool, carve
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output.batch import Batch, Rows
-from turnwire.log.search.state import SearchState
+from turnwire.log.search.texts import SearchState
 from turnwire.log.search.tokens import TextWires
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from turnwire.contract import LIMITS
 from turnwire.errors import Reason
 from turnwire.log.input.compression import LONGEST_MAGIC, Decompressed, format_of
 from turnwire.log.input.rotated_names import TICK
-from turnwire.log.search.state import SearchState
+from turnwire.log.search.texts import SearchState
 
 HEAD = TAIL = 1024
 """Bytes at the beginning of a file, and in front of where it was read last, by which it is told."""

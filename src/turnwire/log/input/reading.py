@@ -36,7 +36,7 @@ from turnwire.log.input.sources import ReadOptions, Source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.log.search.state import SearchState
+    from turnwire.log.search.texts import SearchState
 
 _BACK = 1 << 16
 _NEWLINE = 10

@@ -20,8 +20,7 @@ from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
 from turnwire.json.times import head_time, read_time
-from turnwire.log.search.state import Match, More, SearchState, Taken, Walk
-from turnwire.log.search.texts import BOM, Joiner, Text, lines_of
+from turnwire.log.search.texts import BOM, Joiner, Match, More, SearchState, Taken, Text, Walk, lines_of
 
 if TYPE_CHECKING:
     from turnwire.log.search.search import Search

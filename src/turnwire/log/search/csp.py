@@ -28,8 +28,7 @@ from turnwire.csp.spec import BLOCK_WORD, REASONS
 from turnwire.errors import Reason
 from turnwire.fences import FENCE, is_fence
 from turnwire.json.times import head_time
-from turnwire.log.search.state import More, SearchState, Walk
-from turnwire.log.search.texts import BOM, Text
+from turnwire.log.search.texts import BOM, More, SearchState, Text, Walk
 from turnwire.nslip.spec import CANDIDATE
 
 if TYPE_CHECKING:

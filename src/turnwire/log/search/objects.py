@@ -14,8 +14,7 @@ from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrappe
 from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
 from turnwire.log.engine.columns import REASONS
 from turnwire.log.search import carriers
-from turnwire.log.search.state import Match, More, SearchState, Walk
-from turnwire.log.search.texts import BOM, DEEPEST_STRING, Joiner, Text
+from turnwire.log.search.texts import BOM, DEEPEST_STRING, Joiner, Match, More, SearchState, Text, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

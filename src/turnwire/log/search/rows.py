@@ -11,8 +11,7 @@ from turnwire import registry
 from turnwire.csp.bulk import texts_of
 from turnwire.json._rows_py import between, filled
 from turnwire.log.engine.columns import REASONS, bulk_scanner
-from turnwire.log.search.state import Match
-from turnwire.log.search.texts import BOM, CARRIERS, Text
+from turnwire.log.search.texts import BOM, CARRIERS, Match, Text
 from turnwire.nslip.bulk import text_spans
 from turnwire.nslip.spec import Slot
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from turnwire.contract import LIMITS
 from turnwire.log.search import carriers, csp, objects
-from turnwire.log.search.state import LONGEST_LINE, Match, More, SearchState, Walk, in_order
-from turnwire.log.search.texts import Text
+from turnwire.log.search.texts import LONGEST_LINE, Match, More, SearchState, Text, Walk, in_order
 from turnwire.log.search.tokens import FENCES, SLIP, Documents, NslipTokens
 
 if TYPE_CHECKING:

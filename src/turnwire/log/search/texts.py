@@ -1,4 +1,5 @@
-"""A text that is searched, and the map of its places: which bytes of the file each stretch of it is.
+"""Texts that are searched, the maps of their places, and the walk through each: what it finds, and the state that goes
+on after a cut.
 
 The file is a text; so is what a JSON string says, what the lines of one service say after their prefix, or the parts
 that a container engine cut, joined. A text knows the text around it, so that each of its places has one in the
@@ -7,13 +8,19 @@ file, and each record the bytes that are its own there.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
-from typing import NamedTuple
+import re
+import sys
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnwire.errors import Reason
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._wrapper_py import Numbers
 from turnwire.json.times import head_time
+
+if TYPE_CHECKING:
+    from turnwire.log.search.carriers import Run
 
 BOM = b"\xef\xbb\xbf"
 CARRIERS = ("file", "prefix", "cri", "docker", "journald", "string", "list of lines", "bytes")
@@ -22,6 +29,10 @@ DEEPEST_STRING = 8
 """So deep strings inside strings are searched."""
 _TIME_BYTES = 256
 """So many bytes at the start of a line may hold its time."""
+LONGEST_LINE = 1 << 12
+"""Bytes of a line that are waited for, however small the limit is."""
+_VERSION = 1
+_FLAGS = ("touched", "fence_touched", "pieces", "tail", "mid")
 
 
 class Stretch(NamedTuple):
@@ -219,3 +230,265 @@ def lines_of(data: bytes, start: int) -> Iterator[tuple[int, int]]:
         behind = data.find(b"\n", start) + 1 or len(data)
         yield start, behind
         start = behind
+
+
+# --- the walk through a text ------------------------------------------------------------------------------------------
+
+
+def _are_counts(value: Any, least: int = 0) -> bool:
+    return isinstance(value, list) and all(type(one) is int and least <= one < 1 << 63 for one in value)
+
+
+_FORMS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(_FLAGS, lambda value: isinstance(value, bool)),
+    "fence": lambda value: isinstance(value, str) and re.fullmatch("`{3,}|~{3,}", value) is not None,
+    "runs": lambda value: _are_counts(value, 3),
+    "streams": lambda value: (
+        isinstance(value, list)
+        and all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], list) and one[0] != [] for one in value)
+        and all(isinstance(part, str) for one in value for part in one[0])
+    ),
+    "foreign": lambda value: (
+        isinstance(value, dict) and all(_are_counts(one) and len(one) == 2 for one in value.values())
+    ),
+    "inherited": lambda value: (
+        isinstance(value, dict)
+        and all(isinstance(one, dict) and all(isinstance(text, str) for text in one.values()) for one in value.values())
+    ),
+}
+"""The members of a state that is kept, and the form of each."""
+
+
+class Match(NamedTuple):
+    """A record or a reject: ``text.data[start:stop]``.
+
+    here, behind: where what holds it begins and stops in the text that was walked; wire: the number of the wire among
+    all; reason: None for a record; fault: place in ``text``; value: what its matcher read; unclosed: it stands in a
+    heredoc that never closes; time: that of the object around it.
+    """
+
+    here: int
+    behind: int
+    text: Text
+    start: int
+    stop: int
+    wire: int
+    reason: Reason | None = None
+    fault: int = 0
+    value: Any = None
+    unclosed: bool = False
+    time: int | None = None
+
+
+def in_order(one: Match) -> int:
+    """The key by which what was found is sorted: where it begins in the file."""
+    return one.text.place(one.start)
+
+
+class More(Exception):
+    """Raised where what began at ``place`` may go on after the bytes at hand."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+class Taken:
+    """Lines of a text that belong to another one, in order."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[int, int]] = []
+
+    def add(self, spans: list[tuple[int, int]]) -> None:
+        """Notes lines."""
+        for span in spans:
+            insort(self._spans, span)
+
+    def behind(self, at: int) -> int:
+        """Behind the lines taken around a place, or the place itself."""
+        number = bisect_left(self._spans, (at + 1,)) - 1
+        return self._spans[number][1] if number >= 0 and at < self._spans[number][1] else at
+
+    def last_end(self, at: int) -> int:
+        """The end of the last lines taken before a place, or 0."""
+        number = bisect_left(self._spans, (at + 1,)) - 1
+        return self._spans[number][1] if number >= 0 and self._spans[number][1] <= at else 0
+
+    def up_to(self, at: int, end: int) -> int:
+        """Up to where a text continues that begins at a place: to the next lines that were taken, or to ``end``."""
+        number = bisect_left(self._spans, (at,))
+        return min(end, self._spans[number][0]) if number < len(self._spans) else end
+
+
+class SearchState:
+    """The state of a walk through one text, and the part of it that continues after a cut.
+
+    What continues after a cut:
+
+    - begun: some of the input was read. touched: something was found in it. mid: the next block begins within a line.
+    - fence: the run of the open code fence, b"" for none; fence_touched: something was found in it.
+    - tail: a CSP/1 message came before, so trailing text may open heredocs; None: as it was before the block.
+    - runs: those of heredocs that never close.
+    - pieces: a run of a carrier's lines was met: no document begins after that.
+    - foreign: carrier whose run of lines is open (CRI, Docker, journald) -> the lines, and bytes, of others since its
+      last line. streams: (carrier, key) -> the state of a text of it, where something in that continues.
+    - inside: headers of documents in code fences are content.
+    - inherited: format -> column -> the text that its next records inherit. All states of one input share the dict, so
+      that a kept one knows of the records behind it that were given.
+
+    What belongs to one text alone:
+
+    - hopeless: objects that meet a known fault. taken: lines that belong to another text.
+    - reaches: (from, to) of what stands in lines between others, whatever it holds.
+    - unclosed: the runs and ranges of heredocs that never close.
+    - runs_of_lines: those that were met. open_from: where a text of one is open, which the walk does not pass.
+      begun_with: the carrier of the one with which the block that was searched last began.
+    - since: how much was found before the open fence. found_behind: where the walk went on after the last find.
+      sound: an offset before which keys in a line are no damage, while ``found_behind`` is the number with it.
+    """
+
+    def __init__(self, inside: bool = False) -> None:
+        self.inside = inside
+        self.begun = self.touched = self.fence_touched = self.met = self.mid = self.pieces = False
+        self.tail: bool | None = None
+        self.fence = b""
+        self.runs: set[int] = set()
+        self.begun_with: str | None = None
+        self.streams: dict[tuple[str, ...], SearchState] = {}
+        self.foreign: dict[str, tuple[int, int]] = {}
+        self.inherited: dict[str, dict[str, str]] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Begins a text."""
+        self.hopeless: set[int] = set()
+        self.taken = Taken()
+        self.unclosed: list[tuple[int, int, int]] = []
+        self.since = self.found_behind = 0
+        self.sound = (0, 0)
+        self.reaches: list[tuple[int, int]] = []
+        self.open_from: int | None = None
+        self.runs_of_lines: list[Run] = []
+
+    def forget(self) -> None:
+        """Forgets what belongs to the text alone that was searched last, and to those in its runs of lines."""
+        for run in self.runs_of_lines:
+            for _, after, _ in run.texts.values():
+                after.forget()
+        self.begin()
+
+    def commit_state(self, text: Text, position: int, found: int) -> None:
+        """Records that a block was read up to ``position``, with ``found`` records in it."""
+        self.begun = self.begun or position > 0
+        self.mid = text.data[position - 1] != 10 if position else self.mid
+        self.fence_touched = bool(self.fence) and (self.fence_touched or found > self.since)
+        self.met = found > 0
+        self.touched = self.touched or self.met
+
+    def end(self, at: int, final: bool) -> None:
+        """Ends a text at a place; where that is not its end, the heredocs that are open there go on."""
+        self.runs = {run for run, _, stop in self.unclosed if stop == at and not final}
+
+    def within(self) -> None:
+        """The input does not begin here: something is thought to come before, and no fence to be open."""
+        self.begun = self.touched = True
+
+    def copy(self) -> SearchState:
+        """An independent copy of what continues after a cut."""
+        other = SearchState.__new__(SearchState)
+        other.__dict__.update(self.__dict__)
+        other.begin()
+        other.runs, other.foreign = set(self.runs), dict(self.foreign)
+        other.streams = {key: one.copy() for key, one in self.streams.items()}
+        return other
+
+    def kept(self) -> dict[str, Any] | None:
+        """All that continues after a cut, as JSON has it, for a bookmark or a plan; None: as :meth:`within`."""
+        said = self._said()
+        is_known = (self.begun or self.inherited) and said != {"touched": True}
+        return {"version": _VERSION, **said} if is_known else None
+
+    def _said(self) -> dict[str, Any]:
+        said: dict[str, Any] = {name: True for name in _FLAGS if getattr(self, name)}
+        if self.fence:
+            said["fence"] = self.fence.decode()
+        if self.runs:
+            said["runs"] = sorted(self.runs)
+        if self.streams:
+            said["streams"] = [[list(key), one._said()] for key, one in self.streams.items()]
+        if self.foreign:
+            said["foreign"] = {carrier: list(found) for carrier, found in self.foreign.items()}
+        if self.inherited:
+            said["inherited"] = dict(self.inherited)
+        return said
+
+    @classmethod
+    def restored(cls, said: Any, inside: bool = False) -> SearchState:
+        """The state that was kept. Raises ValueError, with what is wrong in words."""
+        if not isinstance(said, dict) or said.get("version") != _VERSION:
+            raise ValueError(f"{said!r} is not a search state of this version")
+        state = cls(inside)
+        state._take_said({name: value for name, value in said.items() if name != "version"})
+        state.begun = True
+        return state
+
+    def _take_said(self, said: Any) -> None:
+        if not isinstance(said, dict) or not said.keys() <= _FORMS.keys():
+            raise ValueError(f"{said!r} is not a search state")
+        for name, value in said.items():
+            if not _FORMS[name](value):
+                raise ValueError(f"{value!r} is not a valid {name} of a search state")
+        for name in _FLAGS:
+            setattr(self, name, said.get(name, False))
+        self.fence, self.runs = said.get("fence", "").encode(), set(said.get("runs", ()))
+        self.foreign = {carrier: (found[0], found[1]) for carrier, found in said.get("foreign", {}).items()}
+        self.inherited = dict(said.get("inherited", {}))
+        for key, inner in said.get("streams", ()):
+            self.streams[tuple(key)] = one = SearchState()
+            one._take_said(inner)
+
+    def follows(self, left: SearchState, block: bytes, openings: Sequence[bytes]) -> bool:
+        """True if what was found in a block after :meth:`within`, which left ``left``, is what is found after this
+        state; ``left`` becomes what that leaves. openings: those of documents."""
+        if self.mid or self.streams or self.foreign.keys() - {left.begun_with}:
+            return False
+        if self.fence or self.runs or (self.tail and b"\n<<<" in b"\n" + block):
+            return False
+        if (self.pieces or not self.touched) and any(opening in block for opening in openings):
+            return False
+        left.pieces |= self.pieces
+        left.touched = left.met or self.touched
+        if left.tail is None:
+            left.tail = self.tail
+        return True
+
+    def is_plain(self) -> bool:
+        """True if nothing of a text that comes in pieces continues after them."""
+        return not (self.fence or self.tail or self.runs or self.streams or self.foreign)
+
+    def stop_at(self, place: int) -> None:
+        """A text of a run of lines is open from the line at ``place`` on."""
+        self.open_from = place if self.open_from is None else min(self.open_from, place)
+
+
+class Walk(NamedTuple):
+    """The walk through ``text.data[:end]``: what was found so far, and what is known."""
+
+    text: Text
+    end: int
+    found: list[Match]
+    state: SearchState
+
+    def add(self, start: int, stop: int, wire: int, **more: Any) -> None:
+        """Adds a record or a reject of this text."""
+        self.found.append(Match(start, stop, self.text, start, stop, wire, **more))
+
+    def floor(self, at: int) -> int:
+        """The start of the line of ``at``, or the end of what was found or taken in it before."""
+        found = self.state.found_behind
+        return max(self.text.line_start(at), self.state.taken.last_end(at), found if found <= at else 0)
+
+    def needs_line(self, at: int, longest: int = sys.maxsize) -> None:
+        """Raises More if the line of a place continues after the bytes at hand, unless these are too many."""
+        data = self.text.data
+        if not self.text.final and len(data) - at <= longest and data.find(b"\n", at) < 0:
+            raise More(at)

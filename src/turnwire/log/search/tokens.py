@@ -14,8 +14,7 @@ from turnwire import registry
 from turnwire.errors import DecodeError, Reason
 from turnwire.fences import FENCE, fence_after
 from turnwire.log.engine.columns import bulk_scanner
-from turnwire.log.search.state import More, Walk
-from turnwire.log.search.texts import BOM, DEEPEST_STRING, lines_of
+from turnwire.log.search.texts import BOM, DEEPEST_STRING, More, Walk, lines_of
 from turnwire.nslip._codec_py import ParseFault, parse
 from turnwire.nslip.spec import CANDIDATE
 
