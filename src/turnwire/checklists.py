@@ -339,8 +339,7 @@ class Recent(OrderedDict[Any, Any]):
         self._room = room
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if key in self:
-            self.move_to_end(key)
         super().__setitem__(key, value)
+        self.move_to_end(key)
         if len(self) > self._room:
             self.popitem(last=False)

@@ -58,7 +58,11 @@ class Context:
     def __post_init__(self) -> None:
         for name, kind in _MAPPINGS.items():
             _check_mapping(name, getattr(self, name), kind)
-        _check_makers(self.now, self.new_id)
+        if not (self.now is None or callable(self.now) or (isinstance(self.now, str) and is_timestamp(self.now))):
+            text = f"now must be a time such as 2026-01-15T08:00:00Z, or a function that returns one, not {self.now!r}"
+            raise bad_context(text, "now")
+        if not (self.new_id is None or callable(self.new_id)):
+            raise bad_context(f"new_id must be a function that returns a fresh UUID, not {self.new_id!r}", "new_id")
         for name in ("defaults", "values"):
             _check_fields(name, getattr(self, name))
         for wire, paths in self.values.items():
@@ -113,15 +117,6 @@ def _check_mapping(name: str, mapping: Any, kind: type) -> None:
         if mark in seen:
             raise bad_context(f"{seen[mark]!r} and {key!r} are both mapped to {value!r}", name)
         seen[mark] = key
-
-
-def _check_makers(now: Any, new_id: Any) -> None:
-    if not (now is None or callable(now) or isinstance(now, str)):
-        raise bad_context(f"now must be a time as text or a function that returns one, not {type(now).__name__}", "now")
-    if isinstance(now, str) and not is_timestamp(now):
-        raise bad_context(f"now must be a time such as 2026-01-15T08:00:00Z, not {now!r}", "now")
-    if not (new_id is None or callable(new_id)):
-        raise bad_context(f"new_id must be a function that returns a fresh UUID, not {type(new_id).__name__}", "new_id")
 
 
 def _check_fields(name: str, given: Any) -> None:
