@@ -304,14 +304,10 @@ def test_any_pieces_give_the_same_and_what_a_scan_finds() -> None:
         keep = chance.random() < 0.3
         limits = LIMITS._replace(message=chance.choice((16 << 20, 16 << 20, 30, 50)))
         options: dict[str, Any] = {"unknown": "keep" if keep else "error", "limits": limits}
-        whole = fed_nslip(data, [len(data)], **options)
-        assert fed_nslip(data, [1], **options) == whole
-        assert fed_nslip(data, chance.choices(range(1, 65), k=200), **options) == whole
-        found = scan(data, wire="nslip", **options)
-        assert whole[0] == [plain(batch.message(row)) for batch in found for row in range(len(batch))]
-        rejects = found.rejects
-        assert [error[:2] for error in whole[1]] == list(zip(rejects["reason"], rejects["fault"].tolist(), strict=True))
-        seen += len(whole[1])
+        messages, errors = scanned(data, "nslip", **options)
+        for sizes in ([len(data)], [1], chance.choices(range(1, 65), k=200)):
+            assert fed_nslip(data, sizes, **options) == ([plain(one) for one in messages], errors)
+        seen += len(errors)
     assert seen > 20
 
 

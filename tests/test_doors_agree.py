@@ -17,7 +17,8 @@ from tests.cli.running import turnwire as run
 from tests.log import carriers
 from tests.log.carriers import CARRIERS, in_strings
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
-from turnwire import DecodeError, Decoder, session
+from tests.log.found import fed, in_pieces
+from turnwire import Decoder, session
 from turnwire.log import plan, read_block
 from turnwire.read.located import located
 
@@ -91,16 +92,10 @@ def placed(found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return sorted(found, key=lambda one: (one[2], -1 if one[4] is None else one[4]))
 
 
-def fed(data: bytes, wire: str | None, size: int) -> tuple[int, list[str]]:
+def by_decoder(data: bytes, wire: str | None, size: int) -> tuple[int, list[str]]:
     """The results of a Decoder for pieces of this size: how many messages, and the reasons of the rejects."""
-    decoder, good, bad = Decoder(wire), 0, []
-    pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    for take in (*(lambda piece=piece: decoder.feed(piece) for piece in pieces), *[decoder.close] * 6):
-        try:
-            good += len(take())
-        except DecodeError as error:
-            bad.append(str(error.reason))
-    return good, sorted(bad)
+    messages, errors = fed(Decoder(wire), in_pieces(data, size))
+    return len(messages), sorted(str(error.reason) for error in errors)
 
 
 async def awaited(data: bytes) -> int:
@@ -221,9 +216,9 @@ def check_doors(data: bytes, found: list[tuple[Any, ...]], wire: str, file: Path
     messages = [one.message for one in turnwire.scan(data).messages()]
     assert len(session.decode(session.encode(messages))) == good
     size = len(data) // 20 + 7
-    assert fed(data, None, size) == (good, rejects), data
+    assert by_decoder(data, None, size) == (good, rejects), data
     own = sorted(one[1] for one in mine if one[1] is not None)
-    assert fed(data, wire, size) == (len(mine) - len(own), own), data
+    assert by_decoder(data, wire, size) == (len(mine) - len(own), own), data
     blocks = [one for block in plan(str(file), block_bytes=len(data) // 10) for one in read(read_block(block))]
     assert blocks == found, data
 

@@ -11,7 +11,7 @@ import pytest
 
 import turnwire
 from tests.formats import samples
-from tests.log.ordinary import TEXTS
+from tests.log.test_ordinary_text import TEXTS
 from turnwire import DecodeError, registry
 from turnwire.contract import FORMATS
 from turnwire.formats.parts import MessageRule, PartRule

@@ -1,4 +1,4 @@
-"""Ordinary text holds no record and no reject: texts made for this, and what is installed."""
+"""Ordinary text holds no record and no reject: the texts of ``ordinary.logs``, and what is installed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.log.ordinary import TEXTS, TORN
+from tests.clauses import parts
 from turnwire import scan
 from turnwire.nslip.spec import CANDIDATE
+
+TEXTS = {name: text.decode() for name, text in parts(Path(__file__).with_name("ordinary.logs"))}
+_LINES = TEXTS.pop("objects").splitlines()
+TEXTS["json"] = "".join(f"INFO {line}\n{line}{line}\n[{line}]\n" for line in _LINES)
+_PRETTY = (json.dumps(json.loads(line), indent=2, ensure_ascii=False) for line in _LINES)
+TEXTS["pretty_json"] = "".join(f"INFO {text}\n" for text in _PRETTY)
+TORN = [f"INFO {line[:size]}\n" for line in _LINES for size in range(17, len(line), 17)]
 
 WIRES = (None, "nslip", "csp", "sstp", "sap", "kick")
 # By definition `@composite|` and `@catch|` are candidates. The sources of a lexer and the documentation of one library

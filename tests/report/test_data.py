@@ -1,4 +1,4 @@
-"""The data of the page, number by number, without a browser."""
+"""The data of the page, number by number, without a browser: from rows of a log as the scan gives them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import io
 import json
 import random
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,10 +18,9 @@ from hypothesis import given, strategies as st
 
 import turnwire
 from examples.mixed_log import WIRES, entries
-from tests.report.chunks import Made, Row, chunks, shown, shown as shown_of
 from turnwire import csp
 from turnwire.errors import DecodeError, Reason
-from turnwire.read.coding import ABSENT, MOST_NAME, coded, named
+from turnwire.read.coding import ABSENT, MOST_NAME, Coded, Texts, coded, named, texts_of_codes
 from turnwire.report import build, cube as cubes, records as samples, report
 from turnwire.report.build import ANSWER_COLUMNS, STOP, Answers, Finding
 from turnwire.report.cube import EARLIER, LATER, MOST_SHOWN, NO_TIME, WIDTHS, Cube, NameCodes, _core
@@ -37,6 +37,75 @@ from turnwire.report.records import (
 )
 
 pytestmark = pytest.mark.once
+
+
+class Row(NamedTuple):
+    """A record as a chunk gives it. time: microseconds."""
+
+    wire: str = "nslip"
+    kind: str | None = "INFORM"
+    sender: str | None = "a"
+    receiver: str | None = "b"
+    conversation: str | None = "1"
+    time: int | None = None
+    length: int = 10
+    raw: bytes = b"raw"
+    subject: str | None = None
+
+
+class Made:
+    """The same as ``turnwire.report.records.Chunk``, from rows."""
+
+    names = ()
+
+    def __init__(self, rows: list[Row], first: int = 0) -> None:
+        self.rows = rows
+        self.batch = self
+        self.first = first
+        self.lengths = np.array([row.length for row in rows], np.int64)
+        self.times = np.array([row.time or 0 for row in rows], np.int64)
+        self.timed = np.array([row.time is not None for row in rows], bool)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def coded(self, name: str) -> Coded:
+        return coded(getattr(row, name) for row in self.rows)
+
+    @property
+    def texts(self) -> dict[str, Texts]:
+        names = ("conversation", "kind", "sender", "receiver", "subject")
+        return {name: texts_of_codes(*self.coded(name)) for name in names}
+
+    def place(self, row: int) -> tuple[int, str | None, int, int]:
+        return self.first + row, "made.log", row + 1, 100 * row
+
+    def raw(self, row: int) -> bytes:
+        return self.rows[row].raw
+
+    def raws(self) -> Iterator[bytes]:
+        return (row.raw for row in self.rows)
+
+    def message(self, row: int) -> Any:
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"made": True}
+
+    def sequence(self, row: int) -> str | None:
+        return None
+
+
+def shown(cube: Cube) -> SimpleNamespace:
+    """The sums of a cube, cells as rows."""
+    data = cube.shown()
+    return SimpleNamespace(**{**data, **data["time"], "cells": list(zip(*data["cells"], strict=True))})
+
+
+def chunks(rows: list[Row], size: int) -> list[Made]:
+    """The rows in chunks of so many."""
+    return [Made(rows[start : start + size], start) for start in range(0, len(rows), size)]
+
 
 NOW = 1_767_600_000_000_000
 GOOD = "@a3|f0|c{}|S{}|d1|T{}#"
@@ -204,7 +273,7 @@ def of_rows(rows: list[Row], size: int = 100) -> Any:
     cube = Cube()
     for chunk in chunks(rows, size):
         cube.add(chunk, None)
-    return shown_of(cube)
+    return shown(cube)
 
 
 def by_names(result: Any) -> Counter[tuple[str, str | None, str | None, str | None]]:
@@ -297,7 +366,7 @@ def test_cells_stay_few_while_nothing_is_lost(monkeypatch: pytest.MonkeyPatch, s
         made += some
         cube.add(Made(some, first), None)
         assert len(cube._cells) <= 400
-    result = shown_of(cube)
+    result = shown(cube)
     assert len(result.cells) <= 150
     assert sum(cell[5] for cell in result.cells) == 5000
     assert result.more_agents
@@ -311,7 +380,7 @@ def test_tokens_are_summed_beside_records() -> None:
 
     cube = Cube()
     cube.add(Made([Row(wire="csp"), Row(), Row()]), np.array([5, 1, 2]))
-    result = shown_of(cube)
+    result = shown(cube)
     assert [(result.wires[cell[1]], cell[5], cell[7]) for cell in result.cells] == [("nslip", 2, 3), ("csp", 1, 5)]
 
 
