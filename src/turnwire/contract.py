@@ -190,10 +190,6 @@ class Wire:
         """A message as it was read, with its issues. Raises EncodeError for one that cannot be written."""
         return self.encode(message) if self.always_strict else self.encode(message, strict=False)
 
-    def writes_as_document(self, text: str) -> bool:
-        """True if the text is that of a document of a wire of style "object", not of a JSON object."""
-        return self.style == OBJECT and self.has("documents") and not text.lstrip(" \t\n\r").startswith("{")
-
     def plain_values(self, message: Any) -> dict[str, Any]:
         """A message as plain values by name: the result of ``plain``; without it, the JSON object of a message of style
         "object" (for a document, its text under "document"), or the fields of any other message. Raises UnknownName if
@@ -202,7 +198,7 @@ class Wire:
             return self.plain(message)
         if self.style == OBJECT:
             text = self.text(message)
-            if self.writes_as_document(text):
+            if self.has("documents") and not text.lstrip(" \t\n\r").startswith("{"):
                 return {"document": text}
             import json
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits, checked_limits
@@ -57,24 +56,6 @@ class _Doubtful(Exception):
     """The quick way cannot vouch for this text."""
 
 
-def _quick_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise _Doubtful
-    return result
-
-
-_SHORT = 1024
-"""Characters of a key in a text that may hold one beyond the limit."""
-
-
-def _quick_short_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs) or (result and max(map(len, result)) > _SHORT):
-        raise _Doubtful
-    return result
-
-
 def _quick_integer(digits: str) -> int:
     if len(digits) > 18 or digits == "-0":
         raise _Doubtful
@@ -92,13 +73,23 @@ def _quick_constant(name: str) -> Any:
     raise _Doubtful(name)
 
 
-def _decoder(pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> json.JSONDecoder:
+def _decoder(most: float) -> json.JSONDecoder:
+    """A decoder that vouches for no key of more than ``most`` characters, and for none that is there twice."""
+
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(members)
+        if len(result) != len(members) or (most < inf and result and max(map(len, result)) > most):
+            raise _Doubtful
+        return result
+
     return json.JSONDecoder(
         object_pairs_hook=pairs, parse_int=_quick_integer, parse_float=_quick_float, parse_constant=_quick_constant
     )
 
 
-_QUICK, _QUICK_LONG = _decoder(_quick_pairs), _decoder(_quick_short_pairs)
+_SHORT = 1024
+"""Characters of a key in a text that may hold one beyond the limit."""
+_QUICK, _QUICK_LONG = _decoder(inf), _decoder(_SHORT)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 

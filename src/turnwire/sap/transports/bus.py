@@ -52,13 +52,6 @@ class Mailbox(asyncio.Queue[ResultEnvelope]):
 
     dropped = 0
 
-    def put_or_drop(self, envelope: ResultEnvelope) -> None:
-        """Adds an envelope, or counts it as dropped."""
-        try:
-            self.put_nowait(envelope)
-        except asyncio.QueueFull:
-            self.dropped += 1
-
 
 class BusClient(Caller):
     """Calls the agents of a bus as one principal; made by :meth:`Bus.acting`. A task may be sent, and called for, only
@@ -242,7 +235,11 @@ class Bus(BusClient):
 
     async def _route(self, endpoint: str, result: Result) -> None:
         for mailbox in self._mailboxes.get(endpoint, ()):
-            mailbox.put_or_drop(ResultEnvelope(copy_of(result), result.task_id, result.correlation_id, endpoint))
+            envelope = ResultEnvelope(copy_of(result), result.task_id, result.correlation_id, endpoint)
+            try:
+                mailbox.put_nowait(envelope)
+            except asyncio.QueueFull:
+                mailbox.dropped += 1
 
 
 STICKY = ("shard", "affinity")
