@@ -330,6 +330,15 @@ def test_the_oldest_requests_are_given_up(backend: str, monkeypatch: pytest.Monk
     assert [found.counts[name] for name in names] == [10, 1, 7, 2, 1, 0]
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_long_texts_are_left_to_the_caller(backend: str) -> None:
+    core = core_module(backend, "log.aggregate")
+    numbers = np.full((1, 4), 9, np.uint64)
+    column = np.array([0, 3, 8, 4]), np.array([3, 5, 0, 4]), -1, -1
+    assert core.hashes(b"abcdefgh", b"", None, (column,), None, 4, numbers) == [(0, 1)]
+    assert numbers.tolist() == [[core.hash_of(b"abc"), 0, core.hash_of(b""), core.hash_of(b"efgh")]]
+
+
 # --- what records say of work, as the core reads it ---------------------------------------------------------------------
 
 BLOCKS = {
