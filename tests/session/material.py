@@ -1,4 +1,4 @@
-"""Sessions to try: hostile ones, and ones whose events are alike, as those of agents are; for hypothesis and seeded."""
+"""Sessions to try: hostile ones, and ones whose events are alike, as those of agents are; by seeds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import json
 import random
 import uuid
 from typing import Any
-
-from hypothesis import strategies as st
 
 from turnwire.session import writing
 from turnwire.session.aliases import Shortener
@@ -27,50 +25,6 @@ KEYS = (
     *("a", "b", "id", "turn", "time", "", "a?", "a+", "a=", "=a", "a=b", "$", "$1", "$ref", "#", "#a,b", "a#", "-"),
     *("a-", "!", "a!", "!a", "a!?", "a.b", "b.c", "a b", "~", "^", "é", '"', "\\", "|", "\n", "0", "&a"),
 )
-texts = st.sampled_from(HOSTILE) | st.text(st.characters(codec="utf-8"), max_size=12)
-numbers = st.sampled_from((0, 1, 2, 9, 10, 99, -1, 10**17, 10**18 - 1, 10**18, 2**64, 1.0, 0.5, -0.0, 1e22, 1e-7))
-scalars = st.none() | st.booleans() | numbers | st.integers(-5, 300) | texts
-keys = st.sampled_from(KEYS) | st.text(st.characters(codec="utf-8"), max_size=4)
-styles = st.sampled_from(({}, {"ensure_ascii": False, "separators": (",", ":")}, {"indent": 2, "ensure_ascii": False}))
-values = st.recursive(
-    scalars,
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(keys, inner, max_size=4)
-        | st.builds(lambda value, style: json.dumps(value, **style), st.dictionaries(keys, inner, max_size=3), styles)
-    ),
-    max_leaves=5,
-)
-objects = st.dictionaries(keys, values, max_size=5)
-
-
-@st.composite
-def alike(draw: st.DrawFn) -> list[Any]:
-    """Events of few shapes, whose leaves come from small pools, repeat and count."""
-    forms = draw(st.lists(objects, min_size=1, max_size=3))
-    pool = draw(st.lists(scalars, min_size=1, max_size=5))
-    events = []
-    for number in range(draw(st.integers(1, 9))):
-        form = draw(st.sampled_from(forms))
-        event = {}
-        for key, value in form.items():
-            choice = draw(st.integers(0, 5))
-            if choice == 0:
-                event[key] = draw(st.sampled_from(pool))
-            elif choice == 1:
-                event[key] = number if draw(st.booleans()) else f"T-{number:03}"
-            elif choice == 2:
-                event[key] = f"2026-01-01T09:{number:02}:00Z"
-            elif choice > 3 or draw(st.booleans()):
-                event[key] = value
-        events.append(event)
-    return events
-
-
-sessions = alike() | st.lists(objects | texts | alike().map(lambda events: events[0]), max_size=5)
-choices = st.builds(
-    Options, every=st.sampled_from((1, 3, 200)), prompt=st.booleans(), plain=st.booleans(), checks=st.booleans()
-)
 NUMBERS = (0, 1, 9, -1, 10**17, 2**64, 1.0, 0.5, 1e22, True, False, None)
 
 
@@ -82,6 +36,18 @@ def composed(events: list[Any], keys: tuple[str, ...] = (), options: Options = O
 def plain(events: list[Any]) -> str:
     """Events as JSON lines."""
     return "\n".join([event.line for event in read_events(events)])
+
+
+def any_text(rnd: random.Random) -> str:
+    """Letters of any kind but lone surrogates, or a hostile text."""
+    points = (rnd.randrange(1 << rnd.randrange(1, 21)) for _ in range(rnd.randrange(12)))
+    anything = "".join(chr(point) for point in points if not 0xD800 <= point <= 0xDFFF)
+    return rnd.choice((anything, rnd.choice(HOSTILE)))
+
+
+def any_options(rnd: random.Random) -> Options:
+    chosen = {name: rnd.random() < 0.6 for name in ("prompt", "plain", "checks")}
+    return Options(every=rnd.choice((1, 3, 7, 200)), **chosen)
 
 
 def value(rnd: random.Random, depth: int = 0) -> Any:

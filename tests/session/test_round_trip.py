@@ -9,11 +9,10 @@ from enum import IntEnum
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 import turnwire
 from tests.conftest import raised
-from tests.session.material import KEYS, choices, composed, few_shapes, long_session, plain, sessions
+from tests.session.material import any_options, any_text, composed, few_shapes, long_session, plain
 from turnwire import LIMITS, session
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.session import Options, lines_of
@@ -27,11 +26,6 @@ def tokens(text: str) -> int:
     return guess([text])[0]
 
 
-def exact(events: list[Any]) -> str:
-    """All that must come back: types and the order of keys, too."""
-    return json.dumps(events, ensure_ascii=False)
-
-
 def line_of(event: Any) -> str:
     """The line of an event: an object in text as an object, other text as a string."""
     if isinstance(event, str):
@@ -43,54 +37,31 @@ def line_of(event: Any) -> str:
     return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
 
 
-@given(
-    sessions, choices, st.lists(st.sampled_from([key for key in KEYS if key.strip() and " " not in key]), max_size=2)
-)
-def test_blocks(events: list[Any], options: Options, keys: list[str]) -> None:
-    """Whatever the options, and whether or not it saves anything; sealed by a host where it has no checks. What is not
-    gained is not written in this form."""
-    text = composed(events, tuple(keys), options)
-    lines = [line_of(event) for event in events]
-    assert lines_of(text, sealed=options.checks) == lines
-    if not options.checks:
-        assert lines_of(session.seal(text)) == lines
-    assert lines_of(session.seal("\n".join(lines))) == lines
-    text = session.encode(events, None)
-    assert tokens(text) <= tokens(plain(events))
-    assert lines_of(text) == lines
-
-
-@given(sessions, choices, st.integers(1, 40))
-def test_streams(events: list[Any], options: Options, step: int) -> None:
-    """A writer that knows only what came before, a reader that gets pieces."""
-    writer = session.Writer(None, "id", **options._asdict())
-    pieces = [writer.add(event) + (writer.anchor() if number == 5 else "") for number, event in enumerate(events)]
-    text = "".join([*pieces, writer.close()])
-    lines = [line_of(event) for event in events]
-    assert lines_of(text, sealed=options.checks) == lines
-    for values, expected in ((True, [session.decode(line)[0] for line in lines]), (False, lines)):
-        reader = session.Reader(options.checks, values)
-        found = [event for at in range(0, len(text), step) for event in reader.feed(text[at : at + step])]
-        assert exact(found + reader.close()) == exact(expected)
-
-
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.soak] * (seed > 0)) for seed in range(100)])
 def test_many_random_sessions(seed: int) -> None:
-    """``-m soak``: a hundred thousand."""
+    """At once, and by a writer that knows only what came before, read in pieces; whatever the options, and whether or
+    not it saves anything; sealed by a host where there are no checks. What is not gained is not written in this form.
+    ``-m soak``: a hundred thousand."""
     rnd = random.Random(seed)
-    for number in range(1000 if seed else 32):
+    for number in range(1000 if seed else 48):
         events = long_session(rnd) if number % 16 == 0 else few_shapes(rnd)
-        chosen = {name: rnd.random() < 0.8 for name in ("prompt", "checks")}
-        chosen["plain"] = rnd.random() < 0.2
-        options = Options(every=rnd.choice((2, 7, 200)), **chosen)
-        keys = rnd.choice(((), (), ("id",), ("conv",), ("b.c", "id")))
+        events += [{"any": any_text(rnd), any_text(rnd): 1}, any_text(rnd)]
+        chosen, keys = any_options(rnd), rnd.choice(((), (), ("id",), ("conv",), ("b.c", "id")))
         lines = [line_of(event) for event in events]
-        writer = session.Writer(None, keys, **options._asdict())
-        for text in (composed(events, keys, options), "".join([*map(writer.add, events), writer.close()])):
-            assert lines_of(text, sealed=options.checks) == lines
-            assert repr(session.decode(text, sealed=options.checks)) == repr(
-                [session.decode(line)[0] for line in lines]
-            )
+        values = [session.decode(line)[0] for line in lines]
+        writer = session.Writer(None, keys, **chosen._asdict())
+        pieces = [writer.add(event) + (writer.anchor() if place == 5 else "") for place, event in enumerate(events)]
+        for written in (composed(events, keys, chosen), "".join([*pieces, writer.close()])):
+            assert lines_of(written, sealed=chosen.checks) == lines
+            assert chosen.checks or lines_of(session.seal(written)) == lines
+            step = rnd.randrange(1, 40)
+            for wanted, expected in ((True, values), (False, lines)):
+                reader = session.Reader(chosen.checks, wanted)
+                found = [one for at in range(0, len(written), step) for one in reader.feed(written[at : at + step])]
+                assert repr(found + reader.close()) == repr(expected)
+        assert lines_of(session.seal("\n".join(lines))) == lines
+        gained = session.encode(events, None)
+        assert tokens(gained) <= tokens(plain(events)) and lines_of(gained) == lines
 
 
 def test_the_same_events_are_the_same_text() -> None:
@@ -206,9 +177,9 @@ def test_values_of_each_kind(value: Any) -> None:
         if made is value:
             texts += [composed(events, (), Options(plain=True)), session.encode(events, None)]
         for text in texts:
-            found = [json.loads(each) for each in lines_of(text)]
-            assert [each["held"] for each in found] == held * 2
-            assert all(f'"v":{line},"held"' in each for each in lines_of(text))
+            lines = lines_of(text)
+            assert [json.loads(each)["held"] for each in lines] == held * 2
+            assert all(f'"v":{line},"held"' in each for each in lines)
 
 
 @pytest.mark.parametrize(
