@@ -230,7 +230,8 @@ ANY = {"nslip": _nslip(), "csp": _csp(), "sstp": _sstp(), "sap": _sap(), "kick":
 
 def right() -> list[Any]:
     """Messages without an issue: the examples of the specifications, real ones, and one of every kind."""
-    found: list[Any] = [nslip.decode(line) for line in UPSTREAM.read_text().splitlines()[:8]]
+    lines = UPSTREAM.read_text().splitlines()
+    found: list[Any] = [nslip.decode(line) for line in (*lines[:4], lines[6])]
     found += [nslip.SlipMessage(3, 1, 0, 1, act, nslip.FrameType.TASK, {nslip.Slot.TAG: "x"}) for act in nslip.Act]
     for intent, lines in generate.GOOD_BLOCKS.items():
         head = ["CSP/1", "FROM MAIN", "TO CODE_EXP", "CTX C0", f"INTENT {intent}", ""]

@@ -301,19 +301,6 @@ def test_a_refusal_costs_the_same_however_long_the_history_is(target: str, monke
     assert [line for line in conformance(target, enumerate(map(turnwire.encode, made), 1)) if line.status == FAIL] == []
 
 
-@pytest.mark.parametrize("count", [3, 40])
-def test_a_history_is_as_it_was_after_a_refusal_also_when_it_is_long(count: int) -> None:
-    converter = Converter("sap", context=given("sap"))
-    task, _, running, done = DIALOGUES["sap"](1)
-    for one in (task, *[running.replace(output=str(number)) for number in range(count)], done):
-        converter.feed(one)
-    again = running.replace(output="late")
-    for _ in range(2):
-        assert raised(ConvertError, converter.feed, again).path == "status"
-    converter.feed(done)
-    assert converter.close() == ((), ())
-
-
 def test_names_that_no_def_gives_are_refused() -> None:
     """As conform of the target finds them, over all tasks."""
     converter = Converter("csp")

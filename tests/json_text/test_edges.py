@@ -58,10 +58,9 @@ def numbers() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("wire", JSON_WIRES)
-def test_numbers_are_those_of_python(wire: str, backend: str) -> None:
+def test_numbers_are_those_of_python(backend: str) -> None:
     """Or refused, where they are too large for a double."""
-    read = core_module(backend, "json.text").Reader(wire, ()).read
+    read = core_module(backend, "json.text").Reader("x", ()).read
     for number in numbers():
         value = json.loads(number)
         if isinstance(value, float) and value in (float("inf"), float("-inf")):

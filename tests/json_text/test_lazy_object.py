@@ -210,17 +210,6 @@ def test_a_message_is_the_same_however_it_is_touched_first(wire: str, package: A
 
 
 @pytest.mark.parametrize("wire", ["sap", "sstp"])
-def test_what_is_changed_is_written(wire: str, package: Any) -> None:
-    message = package.decode(good(wire)[0])
-    message.fields["more"] = 1
-    assert json.loads(package.encode(message))["more"] == 1
-    message = package.decode(good(wire)[0])
-    part = message.target.fields if wire == "sap" else message.payload
-    part["extra"] = 2
-    assert '"extra":2' in package.encode(message)
-
-
-@pytest.mark.parametrize("wire", ["sap", "sstp"])
 def test_threads_that_touch_a_message_first_get_one_object(wire: str, package: Any) -> None:
     with ThreadPoolExecutor(4) as pool:
         for _ in range(100):

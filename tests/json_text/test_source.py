@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from turnwire import kick, sap, sstp
+from turnwire import kick, sap
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError
 from turnwire.json import text as json_text
@@ -116,29 +116,6 @@ def written_anew(message):
     return json_text.write(message.to_dict())
 
 
-@pytest.mark.parametrize("kind", [str, str.encode])
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda message: message.payload.update(question="new"),
-        lambda message: message.header["policy_labels"].append("y"),
-        lambda message: setattr(message.header, "actor_id", "C"),
-        lambda message: message.fields["header"].update(logical_clock=2),
-        lambda message: message.extras["more"].append(1),
-        lambda message: copy.copy(message).payload["required_fields"].append("z"),
-    ],
-)
-def test_sstp_messages_that_were_changed_are_written_anew(change, kind):
-    text = SSTP % ',"more":[]'
-    message = sstp.decode(kind(text))
-    assert sstp.encode(message) == text
-    for same in (pickle.loads(pickle.dumps(message)), copy.deepcopy(message), copy.copy(message)):
-        assert sstp.encode(same) == text
-    message = sstp.decode(kind(text))
-    change(message)
-    assert sstp.encode(message) == written_anew(message) != text
-
-
 SAP = (
     '{"protocolVersion":"2.0","taskId":"3ceaaf30-8142-48ea-91d9-3080f9b439fc","parentTaskId":null,'
     '"correlationId":"9dfb369b-ab13-4fae-a276-55daa05f1119","issuedAt":"2026-11-22T07:00:00Z",'
@@ -147,37 +124,48 @@ SAP = (
 )
 
 
+ANOTHER = "3ceaaf30-8142-48ea-91d9-3080f9b439fd"
+CHANGES = [
+    ("sstp", lambda message: message.payload.update(question="new")),
+    ("sstp", lambda message: message.header["policy_labels"].append("y")),
+    ("sstp", lambda message: setattr(message.header, "actor_id", "C")),
+    ("sstp", lambda message: message.fields["header"].update(logical_clock=2)),
+    ("sstp", lambda message: message.extras["more"].append(1)),
+    ("sstp", lambda message: copy.copy(message).payload["required_fields"].append("z")),
+    ("sap", lambda task: task.payload["topic"].append("new")),
+    ("sap", lambda task: task["payload"].clear()),
+    ("sap", lambda task: task.get("tags").append("b")),
+    ("sap", lambda task: setattr(task.issuer, "agent_id", "B")),
+    ("sap", lambda task: setattr(task, "parent_task_id", ANOTHER)),
+    ("sap", lambda task: task.fields.update(more=1)),
+    ("sap", lambda task: setattr(task, "fields", json.loads(SAP % 9))),
+    ("sap", lambda task: delattr(task, "tags")),
+    ("sap", lambda task: task.constitutional_context.pressure.update(y=3)),
+    ("sap", lambda task: copy.copy(task).payload.update(z=1)),
+]
+
+
 @pytest.mark.parametrize("kind", [str, str.encode])
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda task: task.payload["topic"].append("new"),
-        lambda task: task["payload"].clear(),
-        lambda task: task.get("tags").append("b"),
-        lambda task: setattr(task.issuer, "agent_id", "B"),
-        lambda task: setattr(task, "parent_task_id", "3ceaaf30-8142-48ea-91d9-3080f9b439fd"),
-        lambda task: task.fields.update(more=1),
-        lambda task: setattr(task, "fields", json.loads(SAP % 9)),
-        lambda task: delattr(task, "tags"),
-        lambda task: task.constitutional_context.pressure.update(y=3),
-        lambda task: copy.copy(task).payload.update(z=1),
-    ],
-)
-def test_sap_messages_that_were_changed_are_written_anew(change, kind):
-    text = SAP % 52
-    task = sap.decode(kind(text))
-    assert sap.encode(task) == sap.encode(task, strict=False) == text
-    assert (task.task_id, task.get("parentTaskId", 1), "tags" in task, next(iter(task))) == (
-        "3ceaaf30-8142-48ea-91d9-3080f9b439fc",
-        None,
-        True,
-        "protocolVersion",
-    )
-    for same in (pickle.loads(pickle.dumps(task)), copy.deepcopy(task), copy.copy(task), task.replace()):
-        assert sap.encode(same) == text
-    task = sap.decode(kind(text))
-    change(task)
-    assert sap.encode(task) == written_anew(task) != text
+@pytest.mark.parametrize(("wire", "change"), CHANGES)
+def test_messages_that_were_changed_are_written_anew(package_of, wire, change, kind):
+    """Whichever way it was reached; a dict of it is one of its own."""
+    package, text = package_of(wire), SSTP % ',"more":[]' if wire == "sstp" else SAP % 52
+    message = package.decode(kind(text))
+    assert package.encode(message) == package.encode(message, strict=False) == text
+    for again in (copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))):
+        assert package.encode(again(message)) == text
+    message.to_dict()["payload"].clear()
+    assert package.encode(message) == text
+    message = package.decode(kind(text))
+    if wire == "sap":
+        assert (message.get("parentTaskId", 1), "tags" in message, next(iter(message))) == (
+            None,
+            True,
+            "protocolVersion",
+        )
+        assert package.encode(message.replace()) == text
+    change(message)
+    assert package.encode(message) == written_anew(message) != text
 
 
 def test_sap_pressures_are_still_written_whole():

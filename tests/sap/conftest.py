@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from turnwire import sap
-from turnwire._backend import core_module
-from turnwire.sap import codec
+from tests.cores import package_on
 
 if TYPE_CHECKING:
     from tests.sap.hosts import Broker
@@ -20,10 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def twin(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every call of decode, encode and check in this test goes through this twin."""
-    core, reader = core_module(backend, "json.codec"), core_module(backend, "json.text").Reader(sap.WIRE, ())
-    monkeypatch.setattr(codec, "_core", core)
-    monkeypatch.setattr(codec, "_reader", reader)
-    monkeypatch.setattr(codec, "_codec", codec.codec_of(core, reader.read_source))
+    package_on(backend, "sap", monkeypatch)
     return backend
 
 

@@ -128,32 +128,6 @@ def test_detect(sstp, text, found):
     assert sstp.detect(b"\xff\xfe") is False
 
 
-WAYS = {
-    "fields": lambda message: message.fields["note"],
-    "extras": lambda message: message.extras["note"],
-    "header": lambda message: message.header["note"],
-    "payload": lambda message: message.payload["note"],
-}
-"""Ways to what can be changed in a message that was read."""
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_what_is_changed_inside_a_message_is_written(sstp, way):
-    value = example(Kind.INTENT)
-    for part in (value, value["header"], value["payload"]):
-        part["note"] = {"a": 1}
-    text = json.dumps(value, separators=(",", ":"))
-    read = sstp.decode(text)
-    assert sstp.encode(read) == text
-    WAYS[way](read)["a"] = 2
-    assert json.loads(sstp.encode(read)) == read.to_dict() != value
-    for other in (copy.copy(read), copy.deepcopy(read), pickle.loads(pickle.dumps(read))):
-        assert json.loads(sstp.encode(other)) == read.to_dict()
-    apart = sstp.decode(text)
-    apart.to_dict()["note"]["a"] = 2
-    assert sstp.encode(apart) == text
-
-
 @pytest.mark.parametrize(
     ("labels", "days"),
     [
