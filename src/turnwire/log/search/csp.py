@@ -28,6 +28,7 @@ from turnwire.csp.spec import BLOCK_WORD, REASONS
 from turnwire.errors import Reason
 from turnwire.fences import FENCE, is_fence
 from turnwire.json.times import head_time
+from turnwire.log.search import carriers
 from turnwire.log.search.texts import BOM, More, SearchState, Text, Walk
 from turnwire.nslip.spec import CANDIDATE
 
@@ -192,7 +193,7 @@ class CspLines:
         data = walk.text.data
         start = at + 3 * data.startswith(BOM, at)
         first = start + len(data[start : match.end()]) - len(data[start : match.end()].lstrip(b" \t"))
-        behind = self._search.prefixed.at(walk, first) if first > start else 0
+        behind = carriers.at_prefixed(self._search, walk, first) if first > start else 0
         return behind or self.match(walk, start, None)
 
     def match(self, walk: Walk, at: int, form: Any) -> int:

@@ -123,7 +123,7 @@ class Objects:
         tried = self.tried(text, at, reach, walk.state, reach == edge)
         if tried.what is None:
             if tried.fault > text.line_end(at) and not _OPENS.match(text.data, at):  # another line, or its prefix
-                return self._search.prefixed.at(walk, at) or at + 1
+                return carriers.at_prefixed(self._search, walk, at) or at + 1
             return self._broken(walk, at, reach, edge, tried)
         carrier = None if tried.what == RECORD or text.in_string else carriers.of_object(tried.value)
         if carrier is not None and text.data[text.line_start(at) : at] in (b"", BOM):
@@ -183,7 +183,7 @@ class Objects:
             walk.needs_line(at)
         open_end = tried.cut and reach == edge
         if tried.fault > line_end or (open_end and line_end < reach):
-            behind = self._search.prefixed.at(walk, at)
+            behind = carriers.at_prefixed(self._search, walk, at)
             if behind:
                 return behind
         if open_end and edge == len(text.data) and not text.final:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from turnwire.contract import LIMITS
 from turnwire.log.search import carriers, csp, objects
 from turnwire.log.search.texts import LONGEST_LINE, Match, More, SearchState, Text, Walk, in_order
-from turnwire.log.search.tokens import FENCES, SLIP, Documents, NslipTokens
+from turnwire.log.search.tokens import FENCES, SLIP, at_fence, at_head, at_slip
 
 if TYPE_CHECKING:
     from turnwire.log.engine.all_wires import Finder
@@ -36,25 +37,23 @@ class Search:
         tokens, lines = finder.tokens, finder.lines
         self.strings = objects.Strings(self, tokens.marks + lines.marks)
         self.csp_lines = csp.CspLines(self)
-        self.prefixed = carriers.Prefixed(self)
         keys = [f'"{key}"'.encode() for plan in finder.plans for key in plan.torn]
         torn = _named("torn", sorted(set(keys), key=len, reverse=True))
         self.objects = objects.Objects(self, keys, torn)
         self.streams = carriers.Streams(self)
-        at_document = Documents(self)
         self.handlers: dict[str, Callable[[Walk, int, re.Match[bytes]], int]] = {
-            "head": at_document.at_head,
+            "head": partial(at_head, self),
             "lines": lambda walk, at, match: lines.at_lines(walk, at, limit) or match.end(),
             "csp": self.csp_lines.at_csp,
             "heredoc": self.csp_lines.at_heredoc,
-            "fence": at_document.at_fence,
+            "fence": at_fence,
             "cri": self.streams.at_cri,
             "values": self.objects.at_values,
-            "slip": NslipTokens(self).at,
+            "slip": partial(at_slip, self),
             "token": lambda walk, at, match: tokens.at_token(walk, at, limit),
             "object": self.objects.at_object,
             "escaped": self.objects.at_escaped,
-            "magic": self.prefixed.at_magic,
+            "magic": partial(carriers.at_magic, self),
             "torn": self.objects.at_torn,
         }
         heads = _named("head", [wire.documents.opening for wire in finder.documents])

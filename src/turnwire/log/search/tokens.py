@@ -30,35 +30,29 @@ _CANDIDATES = re.compile(CANDIDATE)
 _NEWLINE = re.compile(rb"\n")
 
 
-class NslipTokens:
-    """Finds records of nSLIP."""
-
-    def __init__(self, search: Search) -> None:
-        self._search = search
-
-    def at(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """Matches what begins with a candidate. Damage ends where anything else begins on its line."""
-        text, data, limit = walk.text, walk.text.data, self._search.limit
-        line = min(text.line_end(at), walk.end)
-        stop = min(line, at + limit)
-        try:
-            fields, behind = parse(data, at, stop, keep=self._search.keep, log=True)
-        except ParseFault as error:
-            if stop == len(data):
-                walk.needs_line(at)
-            reason, fault = error.reason, error.offset
-            if stop < line and (fault >= stop or reason is Reason.UNTERMINATED_STRING):
-                reason, fault = Reason.MESSAGE_TOO_LARGE, stop
-            escaped = fault < line and data[fault] == 0x5C and reason is not Reason.BAD_ESCAPE
-            if escaped and text.depth < DEEPEST_STRING:  # it was written in a string
-                return self._search.strings.around(walk, at)
-            following = self._search.in_line.search(data, at + 1, stop)
-            last = stop if following is None else following.start()
-            last = min(last, _next_candidate(data, at + 1, stop, line, limit))
-            walk.add(at, last, self._search.finder.nslip, reason=reason, fault=fault)
-            return max(last, at + 1)
-        walk.add(at, behind, self._search.finder.nslip, value=fields)
-        return behind
+def at_slip(search: Search, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+    """Matches what begins with a candidate. Damage ends where anything else begins on its line."""
+    text, data, limit = walk.text, walk.text.data, search.limit
+    line = min(text.line_end(at), walk.end)
+    stop = min(line, at + limit)
+    try:
+        fields, behind = parse(data, at, stop, keep=search.keep, log=True)
+    except ParseFault as error:
+        if stop == len(data):
+            walk.needs_line(at)
+        reason, fault = error.reason, error.offset
+        if stop < line and (fault >= stop or reason is Reason.UNTERMINATED_STRING):
+            reason, fault = Reason.MESSAGE_TOO_LARGE, stop
+        escaped = fault < line and data[fault] == 0x5C and reason is not Reason.BAD_ESCAPE
+        if escaped and text.depth < DEEPEST_STRING:  # it was written in a string
+            return search.strings.around(walk, at)
+        following = search.in_line.search(data, at + 1, stop)
+        last = stop if following is None else following.start()
+        last = min(last, _next_candidate(data, at + 1, stop, line, limit))
+        walk.add(at, last, search.finder.nslip, reason=reason, fault=fault)
+        return max(last, at + 1)
+    walk.add(at, behind, search.finder.nslip, value=fields)
+    return behind
 
 
 def _next_candidate(data: bytes, start: int, to: int, end: int, limit: int) -> int:
@@ -178,71 +172,64 @@ def _any_of(texts: Iterable[bytes]) -> re.Pattern[bytes]:
     return re.compile(b"|".join(map(re.escape, texts)) or rb"(?!)")
 
 
-class Documents:
-    """Finds documents in files."""
+def at_fence(walk: Walk, at: int, match: re.Match[bytes]) -> int:
+    """A line that may open or close a code fence."""
+    state, fence = walk.state, FENCE.match(walk.text.data, at)
+    assert fence is not None, "the opening says so"
+    before, state.fence = state.fence, fence_after(state.fence, fence[1], fence[2])
+    if bool(before) != bool(state.fence):
+        state.fence_touched, state.since = False, len(walk.found)
+    state.tail = False
+    return fence.end()
 
-    def __init__(self, search: Search) -> None:
-        self._search = search
 
-    def at_fence(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """A line that may open or close a code fence."""
-        state, fence = walk.state, FENCE.match(walk.text.data, at)
-        assert fence is not None, "the opening says so"
-        before, state.fence = state.fence, fence_after(state.fence, fence[1], fence[2])
-        if bool(before) != bool(state.fence):
-            state.fence_touched, state.since = False, len(walk.found)
-        state.tail = False
-        return fence.end()
-
-    def at_head(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """A header line: it begins a document where nothing else was found in front, in its fence or in the file, and
-        no line of a carrier."""
-        text, state = walk.text, walk.state
-        mark = text.data.startswith(BOM, at)
-        place = at + 3 * mark
-        wire = next(
-            (one for one in self._search.finder.documents if one.documents.header.match(text.data, place)), None
-        )
-        if wire is None or text.outer is not None or (mark and (at or state.begun)) or (state.fence and state.inside):
-            return match.end()
-        if len(walk.found) > state.since if state.fence else bool(walk.found):
-            return match.end()
-        if state.pieces or state.runs_of_lines or (state.fence_touched if state.fence else state.touched):
-            return match.end()
-        code, (stop, whole) = registry.codes().index(wire.name), self._end(walk, at)
-        if stop - at > self._search.limit:
-            piece = text.data[at : at + self._search.limit]
-            stop = at + (piece.rfind(b"\n") + 1 or len(piece))
-            walk.add(at, stop, code, reason=Reason.MESSAGE_TOO_LARGE, fault=at + self._search.limit)
-            return stop
-        if not whole:
-            raise More(at)
-        try:
-            value = self._value(wire, text.data, at, stop, state.inside)
-        except DecodeError as error:
-            walk.add(at, stop, code, reason=error.reason, fault=at + (error.offset or 0))
-        else:
-            walk.add(at, stop, code, value=("document", value))
+def at_head(search: Search, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+    """A header line: it begins a document where nothing else was found in front, in its fence or in the file, and
+    no line of a carrier."""
+    text, state = walk.text, walk.state
+    mark = text.data.startswith(BOM, at)
+    place = at + 3 * mark
+    wire = next((one for one in search.finder.documents if one.documents.header.match(text.data, place)), None)
+    if wire is None or text.outer is not None or (mark and (at or state.begun)) or (state.fence and state.inside):
+        return match.end()
+    if len(walk.found) > state.since if state.fence else bool(walk.found):
+        return match.end()
+    if state.pieces or state.runs_of_lines or (state.fence_touched if state.fence else state.touched):
+        return match.end()
+    code, (stop, whole) = registry.codes().index(wire.name), _document_end(walk, at)
+    if stop - at > search.limit:
+        piece = text.data[at : at + search.limit]
+        stop = at + (piece.rfind(b"\n") + 1 or len(piece))
+        walk.add(at, stop, code, reason=Reason.MESSAGE_TOO_LARGE, fault=at + search.limit)
         return stop
+    if not whole:
+        raise More(at)
+    try:
+        value = _document_value(wire, text.data, at, stop, state.inside)
+    except DecodeError as error:
+        walk.add(at, stop, code, reason=error.reason, fault=at + (error.offset or 0))
+    else:
+        walk.add(at, stop, code, value=("document", value))
+    return stop
 
-    @staticmethod
-    def _value(wire: Wire, data: bytes, at: int, stop: int, inside: bool) -> Any:
-        """The wire's own columns of a document, or the document where these are read from that. Raises DecodeError."""
-        if bulk_scanner(wire.name).read is not None:
-            return wire.decode(data[at:stop])
-        if wire.documents.columns is None:
-            wire.decode(data[at:stop])
-            return {}
-        values = wire.documents.columns(memoryview(data)[at:stop], fences=inside).items()
-        return {name: (at + said[0], said[1]) if isinstance(said, tuple) else said for name, said in values}
 
-    @staticmethod
-    def _end(walk: Walk, at: int) -> tuple[int, bool]:
-        """The end of the document, that of its fence or of the file, and whether it is there."""
-        text, fence = walk.text, walk.state.fence
-        if fence:
-            for place, _ in lines_of(text.data, at):
-                found = FENCE.match(text.data, place)
-                if found is not None and not fence_after(fence, found[1], found[2]):
-                    return place, True
-        return len(text.data), text.final
+def _document_value(wire: Wire, data: bytes, at: int, stop: int, inside: bool) -> Any:
+    """The wire's own columns of a document, or the document where these are read from that. Raises DecodeError."""
+    if bulk_scanner(wire.name).read is not None:
+        return wire.decode(data[at:stop])
+    if wire.documents.columns is None:
+        wire.decode(data[at:stop])
+        return {}
+    values = wire.documents.columns(memoryview(data)[at:stop], fences=inside).items()
+    return {name: (at + said[0], said[1]) if isinstance(said, tuple) else said for name, said in values}
+
+
+def _document_end(walk: Walk, at: int) -> tuple[int, bool]:
+    """The end of the document, that of its fence or of the file, and whether it is there."""
+    text, fence = walk.text, walk.state.fence
+    if fence:
+        for place, _ in lines_of(text.data, at):
+            found = FENCE.match(text.data, place)
+            if found is not None and not fence_after(fence, found[1], found[2]):
+                return place, True
+    return len(text.data), text.final
