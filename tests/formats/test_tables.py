@@ -7,6 +7,7 @@ import json
 import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 
 import turnwire
@@ -241,6 +242,34 @@ def test_damage_is_named_by_the_lines_around_it(name: str, scan_core: str) -> No
         for piece in (line[:3], b"\0" * 3):
             alone = turnwire.scan(ordinary + piece + b"\n" + ordinary, wire=name, errors="raise")
             assert sum(map(len, alone)) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "offsets", "alone"),
+    [
+        (b"\r\n{1}\n{2}\r\n", (2, 6), True),
+        (b"{1} {2}", (0, 4), False),
+        (b"{1}{2}", (0, 2), False),
+        (b"{1}\n\n\n{2}", (0, 6), False),
+        (b"{1}\n{2}\n\n\n", (0, 4), False),
+        (b"x{1}\n", (1,), False),
+    ],
+)
+def test_records_alone_on_their_lines_need_no_look(
+    data: bytes, offsets: tuple[int, ...], alone: bool, core: Any
+) -> None:
+    starts, sizes = np.array(offsets), np.full(len(offsets), 3)
+    for base in (0, 10):
+        assert core("log.search").are_lines(data, starts + base, sizes, base) is alone
+
+
+@pytest.mark.parametrize(
+    ("row", "last", "heads", "found"), [(0, 4, "", 0), (0, 4, "a", 1), (2, 4, "a", 4), (0, 4, "ab", 4)]
+)
+def test_a_new_head_begins_its_line(row: int, heads: str, found: int, core: Any) -> None:
+    data, offsets = b'{"a":1}\n{"b":2}\nx {"c":3}\n{"a":4}\n', np.array([0, 8, 18, 26])
+    known = [b'{"%b"' % one.encode() for one in heads]
+    assert core("log.search").new_head(data, offsets, 0, 0, row, 4, known) == found
 
 
 def test_lines_may_begin_with_an_object_in_an_object(scan_core: str) -> None:
