@@ -263,9 +263,7 @@ def test_records_alone_on_their_lines_need_no_look(
         assert core("log.search").are_lines(data, starts + base, sizes, base) is alone
 
 
-@pytest.mark.parametrize(
-    ("row", "last", "heads", "found"), [(0, 4, "", 0), (0, 4, "a", 1), (2, 4, "a", 4), (0, 4, "ab", 4)]
-)
+@pytest.mark.parametrize(("row", "heads", "found"), [(0, "", 0), (0, "a", 1), (2, "a", 4), (0, "ab", 4), (3, "b", 3)])
 def test_a_new_head_begins_its_line(row: int, heads: str, found: int, core: Any) -> None:
     data, offsets = b'{"a":1}\n{"b":2}\nx {"c":3}\n{"a":4}\n', np.array([0, 8, 18, 26])
     known = [b'{"%b"' % one.encode() for one in heads]
