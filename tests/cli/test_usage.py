@@ -14,7 +14,7 @@ import pytest
 
 import turnwire as library
 from tests.cli.running import BAD_DIGIT, GOOD, turnwire
-from tests.cli.test_policy import CLAUSES
+from tests.cli.test_validate import CLAUSES
 from turnwire import kick, nslip
 from turnwire.cli import options, outcome
 from turnwire.cli.commands import mcp as model_tools, scan as spreading
