@@ -18,7 +18,6 @@ from turnwire import csp, sap
 from turnwire.errors import Reason, RuleError
 from turnwire.ledger import Ledger, connection, store, verify_file
 from turnwire.ledger.connection import damage, input_output
-from turnwire.ledger.store import Writer
 from turnwire.sap import Cache, LearningLoop
 
 pytestmark = pytest.mark.once
@@ -177,24 +176,19 @@ def two(tmp_path: Path) -> Iterator[tuple[Ledger, Ledger]]:
         yield one, other
 
 
-def writer_of(ledger: Ledger) -> Writer:
-    assert ledger._writer is not None
-    return ledger._writer
-
-
 def test_nobody_writes_between_a_look_at_the_end_and_what_follows_it(
     two: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = two
-    look, refused = writer_of(one)._catch_up, []
+    look, refused = one._catch_up, []
 
-    def looked() -> None:
-        look()
+    def looked(writer: sqlite3.Connection) -> None:
+        look(writer)
         with pytest.raises(sqlite3.OperationalError, match="locked") as caught:
             other.append("k", "between")
         refused.append(caught)
 
-    monkeypatch.setattr(writer_of(one), "_catch_up", looked)
+    monkeypatch.setattr(one, "_catch_up", looked)
     assert [one.append("k", str(number)) for number in range(3)] == [1, 2, 3]
     assert len(refused) == 3
 
@@ -238,14 +232,14 @@ def test_what_was_not_written_after_all_is_not_believed(
     one, _ = two
     one.append("k", "v")
 
-    insert = writer_of(one)._insert
+    insert = store._insert
 
-    def full(rows: list[Any]) -> None:
-        insert(rows)
+    def full(writer: sqlite3.Connection, rows: list[Any]) -> None:
+        insert(writer, rows)
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(writer_of(one), "_insert", full)
+        patch.setattr(store, "_insert", full)
         with pytest.raises(sqlite3.OperationalError, match="full"):
             one.append_many([("k", "lost")] * 300)
     assert one.append_many([("k", "v")] * 300) == range(2, 302)
@@ -278,11 +272,11 @@ def test_what_was_interrupted_before_its_turn_is_not_written(
 ) -> None:
     one, _ = two
 
-    def interrupt() -> None:
+    def interrupt(writer: sqlite3.Connection) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(writer_of(one), "_catch_up", interrupt)
+        patch.setattr(one, "_catch_up", interrupt)
         raised(KeyboardInterrupt, one.append, "k", "lost")
     assert one.append("k", "kept") == 1
     assert [entry.body for entry in one] == [b"kept"]
@@ -301,7 +295,7 @@ def test_a_conflict_costs_nobody_anything(two: tuple[Ledger, Ledger]) -> None:
 def test_what_an_interruption_left_open_is_taken_back(two: tuple[Ledger, Ledger]) -> None:
     one, other = two
     one.append("k", "v")
-    opened = writer_of(one).connection
+    opened: Any = one._writer
     opened.execute("BEGIN IMMEDIATE")
     columns = "at, kind, key, body, chain"
     opened.execute(f"INSERT INTO entries (rowid, {columns}) SELECT 2, {columns} FROM entries")
@@ -342,8 +336,8 @@ def test_it_is_a_ledger_without_a_file(folder: Path) -> None:
 def test_a_changed_entry_is_found() -> None:
     with Ledger(":memory:") as ledger:
         ledger.append_many([("x", "one"), ("x", "two")])
-        ledger._writer.connection.execute("DROP TRIGGER entries_no_update")
-        ledger._writer.connection.execute("UPDATE entries SET body = X'00' WHERE rowid = 2")
+        ledger._writer.execute("DROP TRIGGER entries_no_update")
+        ledger._writer.execute("UPDATE entries SET body = X'00' WHERE rowid = 2")
         verdict = ledger.verify()
         assert verdict.fault is not None
         assert ledger.append("x", "three") == 3

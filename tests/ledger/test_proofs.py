@@ -112,7 +112,7 @@ def test_heads_and_proofs_hash_each_entry_once(tmp_path: Path, monkeypatch: pyte
                 head = ledger.head()
             assert hashed == [*range(size - number + 1, size + 1)]
             assert (head.size, head.root) == (size, by_definition(tuple(entry.leaf for entry in ledger)).hex())
-        raw = ledger._writer.connection  # type: ignore[union-attr]
+        raw: Any = ledger._writer
         raw.execute("DROP TRIGGER entries_no_update")
         raw.execute("UPDATE entries SET body = X'00' WHERE rowid = 300")
         with pytest.raises(RuleError, match="entries up to 512 have changed"):

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,13 +140,15 @@ class Ledger:
         self._signer = None if signer is None else private_key(signer)
         # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
         self._lock = threading.RLock() if self.in_memory else threading.Lock()
-        writer, self._reader, check, self.id = open_ledger(path, timeout, None if read_only else synchronous)
+        self._writer, self._reader, check, self.id = open_ledger(path, timeout, None if read_only else synchronous)
         self._reading = _Reading(self._lock, check)
+        self._writing = self._lock if self.in_memory else threading.Lock()
         self._first_link = first_link(self.id)
         self._tree = ProvedRows(self.id)
-        self._writer: Writer | None = None
-        if writer is not None:
-            self._writer = Writer(writer, self.id, path, self._lock if self.in_memory else threading.Lock())
+        self._known_version = -1  # of the file, as SQLite counts other connections' commits
+        self._schema_version = -1  # that was looked at
+        self._last, self._chain = 0, self._first_link  # as this object last saw the end of the file
+        self._file = None if read_only else self._file_now()
         if after is not None:
             try:
                 expect(after, Checkpoint, "after must be a Checkpoint")
@@ -164,9 +166,9 @@ class Ledger:
 
     def close(self) -> None:
         """Closes the file."""
-        with suppress(OSError), self._writer.lock if self._writer else nullcontext():  # each reader was told of those
+        with suppress(OSError), self._writing:  # each reader was told of those
             if self._writer is not None:
-                self._writer.connection.close()
+                self._writer.close()
             with self._reading:
                 self._reader.close()
 
@@ -197,10 +199,52 @@ class Ledger:
         first = self._write(items, expect) if items else 0
         return range(first, first + len(items))
 
+    def _file_now(self) -> tuple[int, int] | None:
+        """Device and inode of the file that has the ledger's name; None in memory, and where files have no inodes."""
+        if self.in_memory or os.name != "posix":
+            return None
+        found = os.stat(self.path)
+        return found.st_dev, found.st_ino
+
     def _write(self, items: list[Item], expected: int | None) -> int:
-        if self._writer is None:
+        """Appends all or none and answers the number of the first (section 11 of SAP V2.0). ``expected``: the number
+        that the ledger must end with, or RuleError(append_conflict). RuleError(ledger_broken) if the last entry is not
+        what was appended: nothing is sealed after it."""
+        if (writer := self._writer) is None:
             raise io.UnsupportedOperation(f"{os.fspath(self.path)} was opened for reading only")
-        return self._writer.write(items, expected)
+        with self._writing:
+            try:
+                if writer.in_transaction:  # an interruption came between an error and its end
+                    writer.execute("ROLLBACK")
+                with transaction(writer, "IMMEDIATE"):
+                    self._catch_up(writer)
+                    last = self._last
+                    if expected is None or expected == last:
+                        rows, self._chain = seal(last, time.time_ns() // 1000, items, self._chain)
+                        _insert(writer, rows)
+                        self._last += len(rows)
+                        return last + 1
+            except BaseException as error:
+                self._known_version = -1  # what we believe about the end of the file may never have been written
+                if (found := damage(error)) is not None:
+                    raise found from error
+                raise
+        text = f"the last entry is {last}, not {expected}: another writer has appended"
+        raise RuleError(Reason.APPEND_CONFLICT, text, rule="expect")
+
+    def _catch_up(self, writer: sqlite3.Connection) -> None:
+        if self._file_now() != self._file:
+            raise broken("another file now has the ledger's name: this one can no longer be written")
+        (version,) = writer.execute("PRAGMA data_version").fetchone()
+        if version != self._known_version:
+            (schema,) = writer.execute("PRAGMA schema_version").fetchone()
+            if schema != self._schema_version:
+                require_schema(writer)
+                self._schema_version = schema
+            if self._known_version != -1:
+                require_continued(writer, self._last, self._chain)
+            self._last, self._chain = last_link(writer, self._first_link)
+            self._known_version = version
 
     # ---------------------------------------------------------------- reading
 
@@ -343,78 +387,15 @@ def item(kind: str, body: Any, key: str) -> Item:
     return kind, body.encode() if isinstance(body, str) else canonical(body), key
 
 
-class Writer:
-    """Appends to a ledger, for one thread at a time.
-
-    Args:
-        connection: that writes. identity: the ledger's id. path: of its file. lock: to hold while the connection is
-            used.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, identity: str, path: str | os.PathLike[str], lock: Any) -> None:
-        self.connection = connection
-        self.lock = lock
-        self._path = path
-        self._known_version = -1  # of the file, as SQLite counts other connections' commits
-        self._last, self._chain = 0, first_link(identity)
-        self._first_link = self._chain
-        self._schema_version = -1  # that was looked at
-        self._file = self._file_now()
-
-    def _file_now(self) -> tuple[int, int] | None:
-        """Device and inode of the file that has the ledger's name; None in memory, and where files have no inodes."""
-        if in_memory(self._path) or os.name != "posix":
-            return None
-        found = os.stat(self._path)
-        return found.st_dev, found.st_ino
-
-    def write(self, items: list[Item], expected: int | None) -> int:
-        """Appends all or none and answers the number of the first (section 11 of SAP V2.0). ``expected``: the number
-        that the ledger must end with, or RuleError(append_conflict). RuleError(ledger_broken) if the last entry is not
-        what was appended: nothing is sealed after it."""
-        with self.lock:
-            try:
-                if self.connection.in_transaction:  # an interruption came between an error and its end
-                    self.connection.execute("ROLLBACK")
-                with transaction(self.connection, "IMMEDIATE"):
-                    self._catch_up()
-                    last = self._last
-                    if expected is None or expected == last:
-                        rows, self._chain = seal(last, time.time_ns() // 1000, items, self._chain)
-                        self._insert(rows)
-                        self._last += len(rows)
-                        return last + 1
-            except BaseException as error:
-                self._known_version = -1  # what we believe about the end of the file may never have been written
-                if (found := damage(error)) is not None:
-                    raise found from error
-                raise
-        text = f"the last entry is {last}, not {expected}: another writer has appended"
-        raise RuleError(Reason.APPEND_CONFLICT, text, rule="expect")
-
-    def _catch_up(self) -> None:
-        if self._file_now() != self._file:
-            raise broken("another file now has the ledger's name: this one can no longer be written")
-        (version,) = self.connection.execute("PRAGMA data_version").fetchone()
-        if version != self._known_version:
-            (schema,) = self.connection.execute("PRAGMA schema_version").fetchone()
-            if schema != self._schema_version:
-                require_schema(self.connection)
-                self._schema_version = schema
-            if self._known_version != -1:
-                require_continued(self.connection, self._last, self._chain)
-            self._last, self._chain = last_link(self.connection, self._first_link)
-            self._known_version = version
-
-    def _insert(self, rows: list[Row]) -> None:
-        """Inserts rows and sees that each is there: a trigger that is none of ours could leave one out."""
-        whole = len(rows) - len(rows) % _GROUP
-        for start in range(0, whole, _GROUP):
-            self.connection.execute(_INSERT_GROUP, list(chain.from_iterable(rows[start : start + _GROUP])))
-        self.connection.executemany(_INSERT_ONE, rows[whole:])
-        (stored,) = self.connection.execute(_COUNT, (rows[0][0], rows[-1][0])).fetchone()
-        if stored != len(rows):
-            raise broken(f"only {stored} of {len(rows)} entries were stored, so all were rolled back")
+def _insert(writer: sqlite3.Connection, rows: list[Row]) -> None:
+    """Inserts rows and sees that each is there: a trigger that is none of ours could leave one out."""
+    whole = len(rows) - len(rows) % _GROUP
+    for start in range(0, whole, _GROUP):
+        writer.execute(_INSERT_GROUP, list(chain.from_iterable(rows[start : start + _GROUP])))
+    writer.executemany(_INSERT_ONE, rows[whole:])
+    (stored,) = writer.execute(_COUNT, (rows[0][0], rows[-1][0])).fetchone()
+    if stored != len(rows):
+        raise broken(f"only {stored} of {len(rows)} entries were stored, so all were rolled back")
 
 
 def _copied(source: sqlite3.Connection, place: Path) -> Verdict:
