@@ -152,12 +152,21 @@ def _quantity(value: Any, field: Field) -> Fault | None:
 HIGHEST_PRESSURE = 100
 _TIME_FORM = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$"
 _TEXT, _OBJECT = {"type": "string"}, {"type": "object"}
+_UUID = {**_TEXT, "format": "uuid", "pattern": f"^{UUID.pattern}$"}
+_TIME = {**_TEXT, "format": "date-time", "pattern": _TIME_FORM}
+_DIGEST = {**_TEXT, "pattern": f"^{DIGEST.pattern}$"}
+_COUNT, _QUANTITY = {"type": "integer", "minimum": 0}, {"type": "number", "minimum": 0}
 _PSI = {"type": "integer", "minimum": 0, "maximum": HIGHEST_PRESSURE}
 _ANYTHING = ("string", "object", "array", "boolean", "null", "count", "negative", "fraction")
-_GOOD, _LIST = ("good",), (list, tuple)
-_uuid = _of_form(UUID.fullmatch, Reason.BAD_UUID, "error", "an id is a UUID of 36 characters (RFC 4122, section 3)")
-_version = _of_form(VERSION.__eq__, Reason.UNSUPPORTED_VERSION, "error", f"this is SAP {VERSION} (section 2)")
-_digest = _of_form(DIGEST.fullmatch, Reason.BAD_DIGEST, "warning", "a digest must be sha256: and 64 hex digits")
+_LIST = (list, tuple)
+_is_uuid = _of_form(UUID.fullmatch, Reason.BAD_UUID, "error", "an id is a UUID of 36 characters (RFC 4122, section 3)")
+_is_version = _of_form(VERSION.__eq__, Reason.UNSUPPORTED_VERSION, "error", f"this is SAP {VERSION} (section 2)")
+_is_digest = _of_form(DIGEST.fullmatch, Reason.BAD_DIGEST, "warning", "a digest must be sha256: and 64 hex digits")
+
+
+def _text(name: str, told: str, schema: dict[str, Any], *form: Any) -> FieldKind:
+    """A kind of texts; form: of which a scan knows one, and the reason and the fault of others."""
+    return FieldKind(name, str, ("good",) if form else ("string",), schema, told, *form)
 
 
 def _array(name: str, scanned: str, told: str, items: FieldKind) -> FieldKind:
@@ -173,47 +182,22 @@ class Kind:
     """The kinds of values; of a word and of records, a field says the rest."""
 
     ANY = FieldKind("any", object, _ANYTHING, {}, "any value")
-    TEXT = FieldKind("text", str, ("string",), _TEXT, "string")
-    UUID = FieldKind(
-        "uuid",
-        str,
-        _GOOD,
-        {**_TEXT, "format": "uuid", "pattern": f"^{UUID.pattern}$"},
-        *("UUID", "uuid", Reason.BAD_UUID, _uuid),
-    )
-    TIME = FieldKind(
-        "time",
-        str,
-        _GOOD,
-        {**_TEXT, "format": "date-time", "pattern": _TIME_FORM},
-        *("time", "time", Reason.BAD_TIMESTAMP, _time),
-    )
-    VERSION = FieldKind(
-        "version", str, _GOOD, {"const": VERSION}, "string", "word", Reason.UNSUPPORTED_VERSION, _version
-    )
+    TEXT = _text("text", "string", _TEXT)
+    UUID = _text("uuid", "UUID", _UUID, "uuid", Reason.BAD_UUID, _is_uuid)
+    TIME = _text("time", "time", _TIME, "time", Reason.BAD_TIMESTAMP, _time)
+    VERSION = _text("version", "string", {"const": VERSION}, "word", Reason.UNSUPPORTED_VERSION, _is_version)
+    ENUM = _text("enum", "", {}, "word", Reason.UNKNOWN_VALUE, _word)
+    DIGEST = _text("digest", "sha256: and 64 hex digits", _DIGEST)._replace(fault=_is_digest)
     BOOLEAN = FieldKind("boolean", bool, ("boolean",), {"type": "boolean"}, "true or false")
-    COUNT = FieldKind(
-        "count", int, ("count",), {"type": "integer", "minimum": 0}, "integer from 0", "", Reason.OUT_OF_RANGE, _count
-    )
+    COUNT = FieldKind("count", int, ("count",), _COUNT, "integer from 0", "", Reason.OUT_OF_RANGE, _count)
+    QUANTITY = FieldKind("quantity", object, _ANYTHING, _QUANTITY, "number from 0", fault=_quantity)
     OBJECT = FieldKind("object", dict, ("object",), _OBJECT, "object")
     OBJECTS = _array("objects", "records", "array of objects", OBJECT)
-    TEXTS = _array("texts", "texts", "array of strings", FieldKind("", str, ("string",), _TEXT))
+    TEXTS = _array("texts", "texts", "array of strings", TEXT)
     NUMBERS = _numbers("numbers", "object of numbers", {"type": "number"}, _number)
     PRESSURE = _numbers("pressure", "object of integers from 0 to 100", _PSI, _psi)
-    ENUM = FieldKind("enum", str, _GOOD, {}, "", "word", Reason.UNKNOWN_VALUE, _word)
     RECORD = FieldKind("record", dict, ("object",))
     RECORDS = FieldKind("records", _LIST, ("records",), items=RECORD)
-    DIGEST = FieldKind(
-        "digest",
-        str,
-        ("string",),
-        {**_TEXT, "pattern": f"^{DIGEST.pattern}$"},
-        "sha256: and 64 hex digits",
-        fault=_digest,
-    )
-    QUANTITY = FieldKind(
-        "quantity", object, _ANYTHING, {"type": "number", "minimum": 0}, "number from 0", fault=_quantity
-    )
 
 
 MUST, SHOULD, MAY = "MUST", "SHOULD", "MAY"
