@@ -1,18 +1,76 @@
-"""``turnwire report``: what it writes, what it says, how it ends."""
+"""``turnwire report``: tokens of each wire, or what is said without a tokenizer; what it writes, how it ends."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from examples.mixed_log import log
 from tests.cli.running import BAD_DIGIT, GOOD, REAL, turnwire
-
-DAMAGED = Path(__file__).parents[2] / "examples" / "data" / "damaged.log"
+from tests.report.browser import Page
+from turnwire import WIRES
+from turnwire.errors import MissingDependency
+from turnwire.report import report
+from turnwire.tokens import tokenizer
 
 pytestmark = pytest.mark.once
+
+TRAFFIC = log(50, seed=3)
+CELLS = "[...document.querySelectorAll('%s')].map(row => [...row.cells].map(cell => cell.innerText.trim()))"
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A tokenizer that takes each word for a token, in place of the real ones; the texts that it was given."""
+    seen: list[str] = []
+
+    def count(text: str) -> int:
+        seen.append(text)
+        return len(text.split())
+
+    words = SimpleNamespace(name="words", count=count, count_many=lambda texts: list(map(count, texts)))
+    monkeypatch.setattr(tokenizer, "load", lambda name: words)
+    return seen
+
+
+def test_tokens_of_each_wire_are_told(opened: Callable[..., Page], tmp_path: Path, counted: list[str]) -> None:
+    path = tmp_path / "report.html"
+    report(TRAFFIC.text.encode(), tokenizer="words").write(path)
+    wanted = dict.fromkeys(WIRES, 0)
+    for entry in TRAFFIC.sound:
+        wanted[entry.wire] += len(entry.text.split())
+    assert len(counted) == 2 * len(TRAFFIC.sound)  # as columns, then of each message that the page holds
+    page = opened(path)
+    rows = page.run(CELLS % "#tokens .body > .scroll tbody tr")
+    assert {row[0].strip(): int(row[1].replace(",", "")) for row in rows} == wanted
+    assert page.text("#tokens caption").endswith("counted by words")
+    total = sum(wanted.values())
+    assert page.text("#tile-tokens .figure") == f"{total:,}"
+    page.click(".chip.wire-kick")
+    page.until("document.querySelectorAll('#tokens .body > .scroll tbody tr').length === 1")
+    assert page.run("document.querySelector('#tokens tbody td:nth-child(3)').innerText") == "100.0%"
+
+
+def absent(name: str) -> None:
+    raise MissingDependency("counting tokens needs splintr-rs: pip install 'turnwire[tokens]'")
+
+
+def test_without_the_extra_tokens_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizer, "load", absent)
+    made = report(b"nothing", wire="nslip")
+    assert made.data["totals"]["tokenizer"] is None
+    assert "pip install 'turnwire[tokens]'" in made.data["totals"]["why_no_tokens"]
+
+
+# --- turnwire report: what it writes, what it says, how it ends -------------------------------------------------------
+
+
+DAMAGED = Path(__file__).parents[2] / "examples" / "data" / "damaged.log"
 
 
 def data(page: bytes) -> dict[str, Any]:
@@ -23,20 +81,20 @@ def data(page: bytes) -> dict[str, Any]:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Path:
+def short(tmp_path: Path) -> Path:
     path = tmp_path / "some.log"
     path.write_bytes(GOOD + b"\n" + GOOD + b"\n")
     return path
 
 
-def test_a_page_is_written(log: Path, tmp_path: Path) -> None:
+def test_a_page_is_written(short: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    done = turnwire("report", log, "-o", page, "--title", "Monday")
+    done = turnwire("report", short, "-o", page, "--title", "Monday")
     assert (done.code, done.out) == (0, b"")
     assert done.err.startswith(f"2 records and 0 rejects in {2 * len(GOOD) + 2} bytes\n{page}: 2 messages in full")
     found = data(page.read_bytes())
     assert (found["title"], found["totals"]["records"]) == ("Monday", 2)
-    assert list(tmp_path.iterdir()) == [log, page] or set(tmp_path.iterdir()) == {log, page}
+    assert list(tmp_path.iterdir()) == [short, page] or set(tmp_path.iterdir()) == {short, page}
 
 
 def test_a_page_for_standard_output_from_standard_input() -> None:
@@ -47,9 +105,9 @@ def test_a_page_for_standard_output_from_standard_input() -> None:
     assert done.out.startswith(b"<!doctype html>") and done.out.endswith(b"</html>\n")
 
 
-def test_damaged_records_are_code_1(log: Path, tmp_path: Path) -> None:
-    log.write_bytes(GOOD + b"\n" + BAD_DIGIT)
-    done = turnwire("report", log, "-o", tmp_path / "page.html")
+def test_damaged_records_are_code_1(short: Path, tmp_path: Path) -> None:
+    short.write_bytes(GOOD + b"\n" + BAD_DIGIT)
+    done = turnwire("report", short, "-o", tmp_path / "page.html")
     assert done.code == 1
     assert data((tmp_path / "page.html").read_bytes())["reject_counts"] == [["nslip", "bad_digit", 1]]
 
