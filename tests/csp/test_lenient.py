@@ -88,16 +88,6 @@ def test_a_message_has_as_many_bytes_as_the_limit(text, fault, more):
     assert issues[:1] == ([] if reason is None else [reason])
 
 
-@pytest.mark.parametrize("many", range(5))
-@pytest.mark.parametrize(
-    ("unit", "form", "reason"), [("A b\n", "{}", "too_many_fields"), ("K", "{} b\n", "key_too_long")]
-)
-def test_a_generic_block_has_fields_and_letters_of_a_key_up_to_the_limit(unit, form, reason, many):
-    limits = LIMITS._replace(fields=3, key=3)
-    text = f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM m1\n{form.format(unit * many) if many else ''}"
-    assert told(text, limits=limits) == ((None, []) if many <= 3 else (reason, [reason]))
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_the_byte_of_a_fault_is_in_its_line(end):
     """Of a message, and of what stands in front of one; with letters of several bytes in front of it."""

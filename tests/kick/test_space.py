@@ -278,13 +278,6 @@ def test_bad_utf8_comes_before_a_bad_header(core: Callable[[str], ModuleType]) -
     assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 40006)
 
 
-def test_lone_surrogate(twin: str) -> None:
-    for text in ("⫻a\n\ud800", "⫻a\n" + "é" * 300 + "\udfff" + "\n" * 300, "\ud800"):
-        caught = raised(DecodeError, parse_space, text, mode="lenient")
-        before = text[: text.index(next(letter for letter in text if "\ud800" <= letter <= "\udfff"))]
-        assert (caught.reason, caught.offset) == (Reason.LONE_SURROGATE, len(before.encode()))
-
-
 def test_megabytes_and_long_lines(twin: str) -> None:
     line = "word " * 40_000
     text = "".join(f"⫻a/b:c/{number}\n{line}\n\n" for number in range(20))

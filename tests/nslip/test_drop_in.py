@@ -257,13 +257,6 @@ def test_copies(nslip: Any) -> None:
     assert again[0] is again[1]
 
 
-@pytest.mark.parametrize("version", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_pickles(nslip: Any, version: int) -> None:
-    for message in (made(nslip), nslip.decode(WIRE), twins.kept_message(nslip)):
-        back = pickle.loads(pickle.dumps(message, version))
-        assert twins.plain(back) == twins.plain(message)
-
-
 def test_a_frozen_set_of_attributes(nslip: Any) -> None:
     """The one thing that old code could do with a message and new code cannot."""
     with pytest.raises(AttributeError):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import copy
 import itertools
-import json
 import pickle
 import random
 import weakref
 from typing import Any
 
 import pytest
-from hypothesis import given
 
-from tests.conftest import BACKENDS, PURE_ONLY, raised
+from tests.conftest import PURE_ONLY, raised
 from tests.nslip import twins
 from turnwire import DecodeError, EncodeError, Reason, scan
 from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot, base62
@@ -112,15 +110,6 @@ def test_replace(nslip: Any) -> None:
 
 
 # --- dicts ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@given(wire=twins.kept_wires())
-def test_dicts_come_back_through_json(backend: str, wire: str) -> None:
-    nslip = twins.core_of(backend)
-    message = nslip.decode(wire, unknown="keep")
-    back = nslip.SlipMessage.from_dict(json.loads(json.dumps(message.to_dict())))
-    assert twins.plain(back) == twins.plain(message)
 
 
 def test_the_shape_of_a_dict(nslip: Any) -> None:
