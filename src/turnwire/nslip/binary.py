@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _core: Any = _backend.load("nslip.codec")
 Values = dict[str, tuple[Any, int]]
 """Field -> its value, and the offset at which it was."""
+_Part = tuple[str, str, int | None]
+"""A field as nSLIP text, the path of that field in a message, and where it was."""
 
 
 class Entry(NamedTuple):
@@ -51,14 +53,6 @@ class Entry(NamedTuple):
     key: int | str
     value: int | str
     offset: int | None = None
-
-
-class _Part(NamedTuple):
-    """A field as nSLIP text, the path of that field in a message, and where it was."""
-
-    text: str
-    path: str
-    offset: int | None
 
 
 def _content(message: SlipMessage) -> tuple[dict[str, int | str], list[Entry]]:
@@ -89,11 +83,12 @@ def _message(values: Values, entries: Iterable[Entry]) -> SlipMessage:
     parts = [_header_part(prefix, name, *values[name]) for prefix, name in HEADER]
     parts += [_slot_part(*one) for one in entries]
     try:
-        found: SlipMessage = _core.decode(f"@{'|'.join(part.text for part in parts)}#", unknown="keep")
+        found: SlipMessage = _core.decode(f"@{'|'.join(text for text, _, _ in parts)}#", unknown="keep")
     except DecodeError as error:
-        ends = accumulate(len(part.text.encode()) + 1 for part in parts)
-        part = next(part for part, end in zip(parts, ends, strict=True) if end >= (error.offset or 0))
-        raise _fault(error.reason, error.text, part.offset, part.path) from None
+        ends = accumulate(len(text.encode()) + 1 for text, _, _ in parts)
+        places = zip(parts, ends, strict=True)
+        path, offset = next((path, offset) for (_, path, offset), end in places if end >= (error.offset or 0))
+        raise _fault(error.reason, error.text, offset, path) from None
     return found
 
 
@@ -115,18 +110,18 @@ def _header_part(prefix: str, name: str, value: Any, offset: int) -> _Part:
     path = f"/{name}"
     if name == "frame" and isinstance(value, str):
         _refusable(offset, base62.decode, value, path=path)
-        return _Part(prefix + value, path, offset)
-    return _Part(prefix + base62.encode(_refusable(offset, checked_integer, value, path)), path, offset)
+        return prefix + value, path, offset
+    return prefix + base62.encode(_refusable(offset, checked_integer, value, path)), path, offset
 
 
 def _slot_part(key: Any, value: Any, offset: int | None) -> _Part:
     if not isinstance(key, str):
         text = _refusable(offset, slot_part, key, value)
-        return _Part(text, f"/slots/{PREFIX_SLOT[text[0]].name}", offset)
+        return text, f"/slots/{PREFIX_SLOT[text[0]].name}", offset
     if len(key) != 1 or not (key.isascii() and key.isalpha()) or key in HEADER_PREFIXES:
         raise _fault(Reason.UNKNOWN_SLOT, f"{key[:16]!a} is not a prefix of a slot", offset, "/slots")
     path = f"/slots/{PREFIX_SLOT[key].name if key in PREFIX_SLOT else key}"
-    return _Part(_refusable(offset, kept_part, key, value, path), path, offset)
+    return _refusable(offset, kept_part, key, value, path), path, offset
 
 
 def _refusable(offset: int | None, write: Callable[..., Any], *values: Any, path: str | None = None) -> Any:
