@@ -170,6 +170,8 @@ WRONG: dict[str, str] = {
         "scan LOG --partition-by wire", "scan - --resume OUT", "scan LOG --dask local", "scan LOG --dask local -o -",
         "scan LOG --dask local -o out --json", "scan LOG --dask local -o out --errors raise",
         "scan LOG --dask local -o out --follow", "scan LOG --dask local -o out --resume elsewhere/manifest.ndjson",
+        "scan LOG --block-bytes 5", "scan LOG --formulas keep", "scan LOG --formulas guard -o x.parquet",
+        "scan LOG --formulas keep -o x.csv --format ndjson", "usage LOG --fences", "usage LOG --unknown keep",
     ), "Error: "),
     "scan LOG --columns nope": "'nope'",
     "scan LOG --columns src,src --wire nslip": "twice",
