@@ -17,11 +17,12 @@ from turnwire.contract import FORMATS, LIMITS
 from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_of, parts_of
 from turnwire.formats.table import COLUMNS as EVERY, Compiled
 from turnwire.json.text import write as _write
+from turnwire.log.output.json_lines import slices
 from turnwire.log.scanning import Counts, scan
 from turnwire.read.usage import MOST_COST, TOKENS as COUNTED, paid_counts
 
 if TYPE_CHECKING:
-    from turnwire.log.output.batch import Batch
+    pass
 
 TOKENS = (*COUNTED, "cache_write_1h_tokens")
 _COUNTED = (*TOKENS, "total_tokens", "cost")
@@ -241,9 +242,9 @@ class Turns:
         return self._scan.counts
 
     def __iter__(self) -> Iterator[Turn]:
-        names = ("file", "line", *COLUMNS)
         for batch in self._scan:
-            rows = zip(*(_values(batch, name) for name in names[1:]), strict=True)
+            names = ("file", *batch.names)
+            rows = (row for part in slices(batch, raw_times=True) for row in zip(*part, strict=True))
             enclosing = _Holders(batch.spans())
             for number, (row, raw) in enumerate(zip(rows, map(bytes, batch.raws()), strict=True)):
                 columns = dict(zip(names, (batch.file, *row), strict=True))
@@ -436,14 +437,6 @@ def _tables(wire: str) -> tuple[Any, tuple[Compiled, ...]]:
     """The table of a format, and its layouts."""
     table = registry.formats()[wire].table
     return table, tuple(Compiled(wire, layout) for layout in table.layouts)
-
-
-def _values(batch: Batch, name: str) -> list[Any]:
-    """The values of a column, None if there is none."""
-    found: Any = batch[name]
-    if batch.column(name).kind != "text":
-        found = np.where(batch.valid(name), found, None)
-    return list(found.tolist() if hasattr(found, "tolist") else found)
 
 
 def turns(source: Any, *, wire: str | None = None, conversation: str | None = None, **options: Any) -> Turns:
