@@ -1,5 +1,5 @@
-"""What Arrow holds, in C: string views, arrays for consumers, and functions that other libraries may call at any time: the
-twin of ``log/_arrow_py.py``."""
+"""Arrow, in C: string views, arrays for consumers, and functions that other libraries may call at any time; the twin of
+``log/_arrow_py.py``."""
 
 from functools import partial
 

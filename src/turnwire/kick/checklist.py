@@ -66,7 +66,7 @@ _TOLD_BY = {
 EVENTS = {EventKind(name): clause for clause, names in _TOLD_BY.items() for name in names.split()}
 """Faults of the monitor -> the clause. Its INVALID is what ``check`` finds, too; OVERDUE goes by what began it."""
 ENDS = {"task": "loop", "question": "answers", "violation": "escalation"}
-"""What begins -> the clause by which it has to end."""
+"""A thing that begins -> the clause by which it has to end."""
 _ANYWHERE = (Reason.BAD_UTF8, Reason.BOM)
 _ALWAYS = ("envelope", "ids", "times", "channels", "space", "roles")
 _FAMILIES = {"command": "loop", "report": "loop", "query": "answers", "alert": "escalation"}

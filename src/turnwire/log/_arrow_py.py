@@ -1,5 +1,5 @@
-"""What Arrow holds, in plain Python: string views; arrays for others to hold, and C functions that they call, through
-ctypes: the twin of ``_native/log/arrow.pyx``."""
+"""Arrow, in plain Python: string views, arrays for others to hold, and C functions that they call, through ctypes: the
+twin of ``_native/log/arrow.pyx``."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ TRANSITIONS: dict[Status | None, frozenset[Status]] = {
 
 
 def _of_form(is_sound: Callable[[str], object], *fault: Any) -> Callable[[str, Field], Fault | None]:
-    """What is wrong with a text that is not of a form."""
+    """The words for a text that is not of a form."""
     return lambda value, field: None if is_sound(value) else fault
 
 

@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 
 def _said(value: Any, field: Field) -> Fault | None:
-    """What is wrong with a text: it is blank where it must not be, or a placeholder of a template."""
+    """The fault of a text: it is blank where it must not be, or a placeholder of a template."""
     if not isinstance(value, str):
         return None
     bracketed = field.name in NAME_FIELDS and value[:1] == "<" and value[-1:] == ">" and len(value) > 2

@@ -191,7 +191,7 @@ class _Writer:
         self._lead = self._between
 
     def tell(self, one: Any, text: str | Callable[[], str], always: bool = False) -> None:
-        """What became of a record; quietly no more than that it was refused."""
+        """Tells the fate of a record; quietly no more than that it was refused."""
         if always or not self.quiet:
             self._notes.add(lambda: f"{inputs.shown(one.file)}:{one.line}: {text if isinstance(text, str) else text()}")
 
