@@ -7,7 +7,6 @@ import dataclasses
 import importlib
 import pickle
 import random
-import types
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -308,16 +307,6 @@ def test_every_error_is_a_value_error(nslip: Any, wire: Any) -> None:
     with pytest.raises(ValueError, match="nslip") as caught:
         nslip.decode(wire)
     assert isinstance(caught.value, WireError)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [None, 7, "x", types.SimpleNamespace(conv_id=1, turn=2, src=3, dst=4, act=5, frame=0, slots={}), object()],
-    ids=kind,
-)
-def test_only_messages_are_written(nslip: Any, message: Any) -> None:
-    with pytest.raises(ValueError, match="wrong_type"):
-        nslip.encode(message)
 
 
 def test_random_plain_messages_have_the_bytes_of_the_original(nslip: Any) -> None:

@@ -337,11 +337,6 @@ def test_no_strict_json(sstp, text, reason):
     assert caught.reason == reason and caught.offset is not None
 
 
-@pytest.mark.parametrize("message", [None, {}, "x", 3])
-def test_only_messages_are_written(sstp, message):
-    assert raised(EncodeError, sstp.encode, message).reason is Reason.WRONG_TYPE
-
-
 def test_a_class_writes_its_own_kind(sstp):
     value = example(Kind.QUERY)
     for strict in (True, False):
