@@ -7,6 +7,7 @@ follows its table; what is wrong with any other is said here, so that both cores
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import NoneType
 from typing import Any, NamedTuple
 
 from turnwire.errors import Issue, Reason
@@ -19,7 +20,10 @@ Fault = tuple[Reason, str, str]
 
 
 Types = type[Any] | tuple[type[Any], ...]
-_WORDS: dict[Types, str] = {str: "a string", dict: "an object", bool: "true or false", int: "an integer"}
+_WORDS: dict[Types, str] = {
+    str: "a string", (str, NoneType): "a string", dict: "an object", bool: "true or false", int: "an integer",
+    (int, float): "a number",
+}  # fmt: skip
 
 
 class FieldKind(NamedTuple):
@@ -48,7 +52,7 @@ class FieldKind(NamedTuple):
     @property
     def words(self) -> str:
         """The types in words."""
-        return _WORDS.get(self.types, "an array" if self.scanned else "a number")
+        return _WORDS.get(self.types, "an array")
 
 
 class Field(NamedTuple):

@@ -160,7 +160,9 @@ _PSI = {"type": "integer", "minimum": 0, "maximum": HIGHEST_PRESSURE}
 _ANYTHING = ("string", "object", "array", "boolean", "null", "count", "negative", "fraction")
 _LIST = (list, tuple)
 _is_uuid = _of_form(UUID.fullmatch, Reason.BAD_UUID, "error", "an id is a UUID of 36 characters (RFC 4122, section 3)")
-_is_version = _of_form(VERSION.__eq__, Reason.UNSUPPORTED_VERSION, "error", f"this is SAP {VERSION} (section 2)")
+_is_version = _of_form(
+    VERSION.__eq__, Reason.UNSUPPORTED_VERSION, "error", f'protocolVersion is "{VERSION}" (section 2)'
+)
 _is_digest = _of_form(DIGEST.fullmatch, Reason.BAD_DIGEST, "warning", "a digest must be sha256: and 64 hex digits")
 
 
