@@ -48,9 +48,9 @@ class Interrupting:
 
     def _line(self, frame, event, _):
         # CPython looks for signals after calls and at jumps: none comes between the end of a block and its __exit__,
-        # and none at a try, which does nothing.
+        # which may be one that calls that of a lock, and none at a try, which does nothing.
         line = getline(frame.f_code.co_filename, frame.f_lineno).lstrip()
-        if event == "line" and not line.startswith(("with ", "try:")):
+        if event == "line" and not line.startswith(("with ", "try:", "self.lock.__exit__(")):
             self.count += 1
             if self.count == self.at:
                 raise Interruption
