@@ -80,6 +80,14 @@ def test_csp_clauses_that_do_not_apply() -> None:
     assert moot(patched) == {"answers", "fileop", "laws"}
 
 
+def test_a_task_given_once_more_is_the_newest() -> None:
+    done = "RESULT T001\nSTATUS OK"
+    texts = [document(block) for block in (TASK, done, "TASK T002\nREQ x", TASK)]
+    for several in (texts, texts[1:]):
+        waiting = csp.conformance(*map(csp.decode, several)).line("answers").open
+        assert [fault.text.split()[-1] for fault in waiting] == ["T002", "T001"]
+
+
 def said(kind: sstp.Kind, actor: str, clock: int, **changes: Any) -> dict[str, Any]:
     value = example(kind)
     value["header"] |= {"actor_id": actor, "logical_clock": clock}

@@ -55,6 +55,7 @@ def codes(text, store=None):
         ("no_task", said("ERROR", "ERROR E1\nAT T9\nCAUSE x"), said("ERROR", "ERROR E1\nAT P9\nCAUSE x")),
         ("dup_result", task() + result() + result(), task() + result(status="PARTIAL") + result()),
         ("dup_result", task() + result() + result(), task() + result() + task() + result()),
+        ("dup_result", task() + result() + result(), task() + result(status="ERROR") + result(status="ERROR")),
         ("filler", task(rest=", please"), task(rest=" displeased")),
         ("filler", task() + "Thanks!\n", task()),
         (

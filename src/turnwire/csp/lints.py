@@ -117,10 +117,12 @@ class Linter:
         self.agents.update(name for name in (record.sender, record.receiver) if name)
         block = record.block
         if isinstance(block, Task):
+            if self.tasks.get(block.id, _UNKNOWN).ended:  # it is given once more, and the newest now
+                del self.tasks[block.id]
             self.tasks[block.id] = KnownTask(record.ctx, block.get("OWNER") or record.receiver or "", place)
         elif (said := task_of(record)) is not None and said[1] in ("OK", "FAIL", "ERROR"):
             known = self.tasks.get(said[0], _UNKNOWN)
-            answer = known.answer or (said[1] if isinstance(block, Result) else "")
+            answer = known.answer or (said[1] if isinstance(block, Result) and said[1] != "ERROR" else "")
             self.tasks[said[0]] = known._replace(answer=answer, ended=True)
         if isinstance(block, Result):
             self.produced.update(token.strip() for token in (block.get("PRODUCED") or "").split(","))
