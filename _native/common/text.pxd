@@ -1,6 +1,6 @@
 """Text or contiguous bytes as a pointer and a size, without a copy. Header-only: other modules cimport it."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer, Py_buffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer, Py_buffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 
@@ -62,3 +62,18 @@ cdef inline const uint8_t *exact_text(object source, Py_ssize_t *size) except? N
         return <const uint8_t *>PyUnicode_AsUTF8AndSize(source, size)
     except UnicodeEncodeError:  # a lone surrogate
         return NULL
+
+
+cdef inline void *column(dict columns, object name, size_t room, size_t width) except? NULL:
+    """The memory of a column, or NULL if it is not asked for. The caller's dict keeps it alive."""
+    cdef Py_buffer view
+    array = columns.get(name)
+    if array is None:
+        return NULL
+    PyObject_GetBuffer(array, &view, PyBUF_SIMPLE | PyBUF_WRITABLE)
+    cdef void *memory = view.buf
+    cdef size_t size = view.len
+    PyBuffer_Release(&view)
+    if size < room * width:
+        raise ValueError(f"column {name} has room for {size // width} rows, not {room}")
+    return memory

@@ -4,34 +4,28 @@ Newlines come as lists, a window of 8 KiB at a time; keywords are told apart by 
 Nothing is copied: tables of int32 spans are filled with the GIL released. ``turnwire.csp.spec`` gives the columns.
 """
 
-from cpython.buffer cimport PyBUF_CONTIG, PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_GET_SIZE, PyTuple_SET_ITEM
-from cpython.unicode cimport PyUnicode_DecodeUTF8
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
+from cpython.unicode cimport (
+    PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact, PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_New
+)
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
-from _native.common.text cimport exact_text
+from _native.common.text cimport column, exact_text
 from turnwire.contract import LIMITS as _LIMITS
 from turnwire.csp import messages as _messages
 from turnwire.csp import spec as _spec
 
 cdef extern from "Python.h":
-    object PyUnicode_New(Py_ssize_t size, Py_UCS4 maximum)
-    void* PyUnicode_DATA(object text)
-    Py_ssize_t PyUnicode_GET_LENGTH(object text)
-    bint PyUnicode_CheckExact(object text)
     bint PyUnicode_IS_COMPACT_ASCII(object text)
-    tuple PyTuple_New(Py_ssize_t size)
-    PyObject* PyTuple_GET_ITEM(object value, Py_ssize_t place)
-    PyObject* PyList_GET_ITEM(object value, Py_ssize_t place)
-    Py_ssize_t PyList_GET_SIZE(object value)
-    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 cdef extern from "_native/common/draft.h" nogil:
     ctypedef struct tw_draft:
@@ -61,7 +55,7 @@ cdef extern from "_native/common/fence.h" nogil:
 
 cdef extern from "_native/csp/marks.h" nogil:
     enum:
-        CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED
+        CSP_IS_TEXT, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED
         CSP_EXACT, CSP_NEAR, CSP_TEMPLATE
     int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind)
     bint csp_has_title(const uint8_t *data, int64_t start, int64_t stop)

@@ -54,9 +54,7 @@ _prepare_bulk()
 
 
 cdef inline bint is_block_head(Scanner *s, Line *line) noexcept nogil:
-    cdef uint64_t prefix = csp_word(s.data, line.start, s.end)
-    cdef int size = csp_key_length(prefix, line.stop - line.start, s.data + line.start)
-    cdef int word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
+    cdef int size, word = word_of(s, line, &size)
     return W_PLAN <= word <= W_MEM and word != W_FILE or word == W_FILEOP
 
 
@@ -115,38 +113,6 @@ cdef inline void store_own(Columns *c, const uint8_t *data, int32_t *row, int64_
         length = -1 if there == NO_SPAN else row[5 + 2 * there]
         c.text_offset[span][at] = 0 if length < 0 else row[4 + 2 * there]
         c.text_length[span][at] = 0 if length < 0 else length
-
-
-cdef void *memory(dict columns, object name, int64_t room, int64_t width) except? NULL:
-    """The memory of a column, or NULL where it is not asked for. The caller's dict keeps it alive."""
-    cdef Py_buffer view
-    array = columns.get(name)
-    if array is None:
-        return NULL
-    PyObject_GetBuffer(array, &view, PyBUF_CONTIG)
-    cdef void *start = view.buf
-    cdef int64_t size = view.len
-    PyBuffer_Release(&view)
-    if size < room * width:
-        raise ValueError(f"column {name} has room for {size // width} rows, not {room}")
-    return start
-
-
-cdef int take_own(Columns *c, dict columns, int64_t room) except -1:
-    c.intent = <uint8_t *>memory(columns, "intent", room, 1)
-    c.status = <uint8_t *>memory(columns, "status", room, 1)
-    c.priority = <uint8_t *>memory(columns, "priority", room, 1)
-    c.spans = <int32_t *>memory(columns, "spans", room, 24 * sizeof(int32_t))
-    c.texts = 0
-    for number, name in enumerate(_spec.BULK_TEXTS):
-        if f"{name}.offset" in columns:
-            c.text[c.texts] = number
-            c.text_offset[c.texts] = <int64_t *>memory(columns, f"{name}.offset", room, 8)
-            c.text_length[c.texts] = <int64_t *>memory(columns, f"{name}.length", room, 8)
-            if c.text_length[c.texts] == NULL:
-                raise ValueError(f"the text {name} needs its lengths, too")
-            c.texts += 1
-    return 0
 
 
 def text_spans(rows, int64_t count, int text, int64_t[::1] offsets, int64_t[::1] lengths):

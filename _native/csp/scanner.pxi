@@ -92,11 +92,8 @@ cdef inline int next_line(Scanner *s, Line *line) noexcept nogil:
         return last_line(s, line)
     line.start = s.place
     line.number = s.number
-    line.next = found + 1
-    line.stop = found
-    if found > line.start and s.data[found - 1] == 13:
-        line.stop = found - 1
-    s.place = found + 1
+    line.stop = found - 1 if found > s.place and s.data[found - 1] == 13 else found
+    line.next = s.place = found + 1
     s.number += 1
     return OK
 
@@ -107,8 +104,7 @@ cdef int last_line(Scanner *s, Line *line) noexcept nogil:
         return MORE
     line.start = s.place
     line.number = s.number
-    line.stop = line.next = s.end
-    s.place = s.end
+    line.stop = line.next = s.place = s.end
     return END if line.start >= s.end else OK
 
 
@@ -146,6 +142,13 @@ cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
     return False
 
 
+cdef inline int word_of(Scanner *s, Line *line, int *size) noexcept nogil:
+    """The word that a line begins with, and its size: NO_WORD for all but those of the specification."""
+    cdef uint64_t start = csp_word(s.data, line.start, s.end)
+    size[0] = csp_key_length(start, line.stop - line.start, s.data + line.start)
+    return word_at(csp_prefix(start, size[0])) if 0 < size[0] <= 8 else NO_WORD
+
+
 cdef inline bint ends(Scanner *s, Line *line) noexcept nogil:
     """True if a line (outside a heredoc) ends the message before it."""
     return csp_ends_in_log(s.around, s.data, line.start, line.stop)
@@ -171,15 +174,12 @@ cdef int64_t template_head(const uint8_t *data, Line *line) noexcept nogil:
 cdef int64_t closing_end(Scanner *s, int64_t start, int64_t run, int64_t bound) noexcept nogil:
     """The offset behind the line at ``start``, which begins with ``run`` times ``>``; 0 if it has more or goes over ``bound``,
     and so closes nothing."""
-    cdef int64_t stop = start + run
-    cdef int64_t behind
-    if stop < s.end and s.data[stop] == 10:
-        behind = stop + 1
-    elif stop + 1 < s.end and s.data[stop] == 13 and s.data[stop + 1] == 10:
-        behind = stop + 2
-    elif stop == s.end and s.final:
-        behind = stop
-    else:
+    cdef int64_t behind = start + run
+    if behind + 1 < s.end and s.data[behind] == 13 and s.data[behind + 1] == 10:
+        behind += 1
+    if behind < s.end and s.data[behind] == 10:
+        behind += 1
+    elif behind != s.end or not s.final:
         return 0
     return behind if behind <= bound else 0
 
@@ -281,8 +281,7 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
     ``line`` at the end."""
     cdef int found, word, size, seen = 0, count = 0
     cdef bint ordered = True, form = False  # form: the value of INTENT is a placeholder, <...>
-    cdef uint64_t prefix
-    cdef int64_t value, length
+    cdef int64_t value
     cdef int named = NO_WORD
     while True:
         found = next_line(s, line)
@@ -290,10 +289,7 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
             return MORE
         if found == END:
             break
-        length = line.stop - line.start
-        prefix = csp_word(s.data, line.start, s.end)
-        size = csp_key_length(prefix, length, s.data + line.start)
-        word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
+        word = word_of(s, line, &size)
         if (word > W_INTENT or (s.around != NULL and s.around.form == TW_BARE)) and (is_blank(s.data, line) or ends(s, line)):
             break
         if line.next > bound:
@@ -378,17 +374,11 @@ cdef inline bint is_id(const uint8_t *data, int64_t start, int64_t stop, uint8_t
 
 cdef int block_head(Scanner *s, Line *line, int intent, int32_t *row) noexcept nogil:
     """Reads the first line of a block: its word, its id, and the operation of a FILEOP. OK or BAD."""
-    cdef uint64_t prefix = csp_word(s.data, line.start, s.end)
-    cdef int size = csp_key_length(prefix, line.stop - line.start, s.data + line.start)
-    cdef int word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
-    cdef int64_t start = line.start + size + 1
-    cdef int64_t stop = line.stop
-    cdef int64_t at
+    cdef int size, word = word_of(s, line, &size)
+    cdef int64_t at, start = min(line.start + size + 1, line.stop), stop = line.stop
     cdef bint good
     if word != block_word[intent]:
         return blame(s, R_BLOCK_MISMATCH, line, line)
-    if start > stop:
-        start = stop
     if word == W_FILEOP:
         at = start
         while at < stop and s.data[at] != 32:
@@ -485,16 +475,13 @@ cdef int read_known(
 ) noexcept nogil:
     """Reads the fields of a block whose keys the specification lists, to the line behind it. OK, MORE or BAD."""
     cdef int found, size, word, slot
-    cdef uint64_t prefix
     cdef int64_t start, length
     cdef bint is_heredoc
     while True:
         found = block_line(s, first, bound, line)
         if found != OK:
             break
-        prefix = csp_word(s.data, line.start, s.end)
-        size = csp_key_length(prefix, line.stop - line.start, s.data + line.start)
-        word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
+        word = word_of(s, line, &size)
         slot = NO_WORD if word == NO_WORD else slot_of[intent][word]
         if slot == NO_WORD:
             found = R_UNKNOWN_KEY if csp_key_at(s.data, line.start, line.stop) else R_STRAY_LINE
@@ -614,29 +601,32 @@ cdef inline bint is_change_like(const uint8_t *data, Line *line) noexcept nogil:
     return line.stop - line.start >= 6 and memcmp(data + line.start + 1, b" DEF ", 5) == 0
 
 
+cdef int64_t behind_name(const uint8_t *data, int64_t at, int64_t stop) noexcept nogil:
+    """Behind the name of a definition (capitals, digits and ``_``, no digit first); ``at`` where none stands there."""
+    if at < stop and c"0" <= data[at] <= c"9":
+        return at
+    while at < stop and (c"A" <= data[at] <= c"Z" or c"0" <= data[at] <= c"9" or data[at] == c"_"):
+        at += 1
+    return at
+
+
 cdef int read_change(Scanner *s, Line *line) noexcept nogil:
     """Adds one operation of a patch. Returns -1, -FULL, or the reason why the line is none."""
     cdef const uint8_t *data = s.data
-    cdef int64_t at = line.start + 6
-    cdef int64_t stop = line.stop
-    cdef int64_t name, size, word, value
+    cdef int64_t at, size, word, value, name = line.start + 6, stop = line.stop
     cdef uint8_t sign = data[line.start]
     cdef bint assigns, changes, wanted
     if sign != c"+" and sign != c"~" and sign != c"-":
         return R_BAD_OP
-    if at > stop or memcmp(data + line.start + 1, b" DEF ", 5) != 0:
+    if name > stop or memcmp(data + line.start + 1, b" DEF ", 5) != 0:
         return R_BAD_OP
-    name = at
-    if at >= stop or not (c"A" <= data[at] <= c"Z" or data[at] == c"_"):
-        return R_BAD_OP
-    while at < stop and (c"A" <= data[at] <= c"Z" or c"0" <= data[at] <= c"9" or data[at] == c"_"):
-        at += 1
+    at = behind_name(data, name, stop)
     size = at - name
-    if at == stop:
+    if at == stop and size:
         if sign != c"-":
             return R_OP_MISMATCH
         return -FULL if add_extra(s, sign, name, size, -1, -1) == FULL else -1
-    if data[at] != 32:
+    if not size or data[at] != 32:
         return R_BAD_OP
     at += 1
     word = at
@@ -851,17 +841,12 @@ cdef inline bint is_laws(const uint8_t *data, Line *line) noexcept nogil:
 
 cdef bint is_preamble_line(const uint8_t *data, Line *line, bint laws) noexcept nogil:
     """True for ``DEF NAME = value`` and LAWS; with ``laws``, where LAWS came before, also for ``- L1: text``."""
-    cdef int64_t at = line.start
-    cdef int64_t stop = line.stop
+    cdef int64_t at = line.start, stop = line.stop
     if is_laws(data, line):
         return True
     if stop - at >= 7 and memcmp(data + at, b"DEF ", 4) == 0:
-        at += 4
-        if not (c"A" <= data[at] <= c"Z" or data[at] == c"_"):
-            return False
-        while at < stop and (c"A" <= data[at] <= c"Z" or c"0" <= data[at] <= c"9" or data[at] == c"_"):
-            at += 1
-        return stop - at >= 2 and data[at] == 32 and data[at + 1] == c"=" and (stop - at == 2 or data[at + 2] == 32)
+        at = behind_name(data, at + 4, stop)
+        return at > line.start + 4 and stop - at >= 2 and data[at] == 32 and data[at + 1] == c"=" and (stop - at == 2 or data[at + 2] == 32)
     if not laws or stop - at < 5 or memcmp(data + at, b"- L", 3) != 0:
         return False
     at += 3

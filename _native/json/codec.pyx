@@ -10,7 +10,6 @@ from libc.stdint cimport uint64_t
 from _native.common.slots cimport PyObject_TypeCheck, PyTypeObject, fill_slot, in_slot, new_object, slot_offset
 from _native.common.text cimport exact_text
 from _native.json.draft cimport json_text_of, json_written
-from _native.json.put cimport TW_PUT_FRONT, padded_name, tw_put, tw_put_follows, tw_put_quiet, tw_put_text
 from _native.json.rules cimport (
     tw_compacted, tw_follows, tw_rule, tw_rule_word, tw_rules, tw_rules_add, tw_rules_begin, tw_walk
 )
@@ -21,6 +20,17 @@ cimport cython
 cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char* where) except *
     void Py_LeaveRecursiveCall()
+
+cdef extern from "_native/json/put.h":
+    enum: TW_PUT_FRONT, TW_PUT_STEP
+    ctypedef struct tw_put:
+        bint loose, secrets, calm, writable
+        int choice
+        uint64_t seen
+        tw_rules** chosen
+    bint tw_put_follows(tw_put* put, object value, tw_rules* rules, Py_ssize_t nesting, object items)
+    bint tw_put_quiet(object value, Py_ssize_t left)
+    object tw_put_text(tw_put* put, object value, tw_rules* rules, Py_ssize_t nesting, object items)
 
 cdef enum:
     MOST_KINDS = 8  # kinds of message
@@ -48,7 +58,8 @@ cdef class Rules:
         tw_rules_begin(&self.rules)
         self.names, self.kept = [], []
         for row in rows:
-            name = padded_name(row.name)
+            # From TW_PUT_FRONT on it is the name; behind it as many bytes as may be read there.
+            name = f',"{row.name}":'.encode() + bytes(TW_PUT_STEP - 1)
             rule = tw_rules_add(&self.rules, <const char*>name + TW_PUT_FRONT, len(row.name), RULES.index(row.kind), row.must)
             if rule is NULL or row.name in self.names:
                 raise ValueError("a table has too many rows, or two of one name")

@@ -128,7 +128,10 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     x->name_count = 0;
     tw_forget_known(x);
     while (x->owned_count) free(x->owned[--x->owned_count]);
-    if (x->missed > TW_MISSES) tw_forget_steps(x);
+    if (x->missed > TW_MISSES) {             /* too much did not fit: begins anew, not while an object is being read */
+        x->step_count = x->missed = 0;
+        memset(x->braces, 0, sizeof x->braces);
+    }
     tw_step *brace = tw_brace(x, &x->braces[0]);
 #ifdef TW_X86
     if (tw_json_level == TW_USE_AVX2) p = tw_members_avx2(x, p, 0, 1, brace);

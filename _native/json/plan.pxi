@@ -511,14 +511,9 @@ cdef class Plan:
 
 # A callback that raises returns 0 and leaves its error set, which the search raises: without memory there may be none, and
 # `except` must not look for it.
-cdef class Call:
-    """The needs of the callbacks of one call."""
-
-    cdef object judgement
-
-    cdef int give(self, tuple found, tw_verdict *verdict) except 0:
-        verdict.what, verdict.wire, verdict.reason, verdict.fault = found
-        return 1
+cdef int give(tuple found, tw_verdict *verdict) except 0:
+    verdict.what, verdict.wire, verdict.reason, verdict.fault = found
+    return 1
 
 
 cdef int raised() except -1:
@@ -529,13 +524,11 @@ cdef int raised() except -1:
 
 
 cdef int whole(void *context, const uint8_t *p, size_t size, tw_verdict *verdict) except 0 with gil:
-    cdef Call call = <Call>context
-    return call.give(call.judgement.whole(PyBytes_FromStringAndSize(<const char *>p, size)), verdict)
+    return give((<object>context).whole(PyBytes_FromStringAndSize(<const char *>p, size)), verdict)
 
 
 cdef int torn(void *context, int wire, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict) except 0 with gil:
-    cdef Call call = <Call>context
-    return call.give(call.judgement.torn_of(wire, PyBytes_FromStringAndSize(<const char *>p, size), bool(too_large)), verdict)
+    return give((<object>context).torn_of(wire, PyBytes_FromStringAndSize(<const char *>p, size), bool(too_large)), verdict)
 
 
 cdef int number(void *context, const uint8_t *p, size_t size, double *value) except 0 with gil:
@@ -546,28 +539,6 @@ cdef int number(void *context, const uint8_t *p, size_t size, double *value) exc
 cdef int go_on(void *context) except 0 with gil:
     PyErr_CheckSignals()
     return 1
-
-
-cdef void *column(dict columns, object name, size_t room, size_t width) except? NULL:
-    """The memory of a column, or NULL if it is not asked for. The caller's dict keeps it alive."""
-    cdef Py_buffer view
-    array = columns.get(name)
-    if array is None:
-        return NULL
-    PyObject_GetBuffer(array, &view, PyBUF_SIMPLE | PyBUF_WRITABLE)
-    cdef void *memory = view.buf
-    cdef size_t size = view.len
-    PyBuffer_Release(&view)
-    if size < room * width:
-        raise ValueError(f"column {name} has room for {size // width} rows, not {room}")
-    return memory
-
-
-cdef void *always(dict columns, object name, size_t room, size_t width) except NULL:
-    cdef void *memory = column(columns, name, room, width)
-    if memory is NULL:
-        raise ValueError(f"a column {name} is needed")
-    return memory
 
 
 cdef int attach_nslip(tw_lines *k, tw_among *others, Plan plan, bint keep) except -1:
@@ -607,12 +578,12 @@ cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows,
     cdef tw_column *c
     cdef Py_ssize_t place
     r.count, r.room = rows, room
-    r.offset = <int64_t *>always(columns, "offset", room, 8)
-    r.length = <int64_t *>always(columns, "length", room, 8)
-    r.place = <int64_t *>always(columns, "place", room, 8)
-    r.size = <int64_t *>always(columns, "size", room, 8)
-    r.present = <uint64_t *>always(columns, "present", room, 8)
-    r.own_bytes = <int64_t *>always(columns, "own_bytes", room, 8)
+    r.offset = <int64_t *>column(columns, "offset", room, 8)
+    r.length = <int64_t *>column(columns, "length", room, 8)
+    r.place = <int64_t *>column(columns, "place", room, 8)
+    r.size = <int64_t *>column(columns, "size", room, 8)
+    r.present = <uint64_t *>column(columns, "present", room, 8)
+    r.own_bytes = <int64_t *>column(columns, "own_bytes", room, 8)
     r.line = <int64_t *>column(columns, "line", room, 8)
     r.inner = <int64_t *>column(columns, "inner", room, 8)
     r.wire = <uint8_t *>column(columns, "wire", room, 1)
@@ -639,12 +610,12 @@ cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows,
             r.wanted |= <uint64_t>1 << c.valid
             r.of_bit[c.valid] = c
     k.rejects.count, k.rejects.room = bad, reject_room
-    k.rejects.offset = <int64_t *>always(rejects, "offset", reject_room, 8)
-    k.rejects.length = <int64_t *>always(rejects, "length", reject_room, 8)
-    k.rejects.line = <int64_t *>always(rejects, "line", reject_room, 8)
-    k.rejects.fault = <int64_t *>always(rejects, "fault", reject_room, 8)
-    k.rejects.own_bytes = <int64_t *>always(rejects, "own_bytes", reject_room, 8)
-    k.rejects.reason = <uint8_t *>always(rejects, "reason", reject_room, 1)
+    k.rejects.offset = <int64_t *>column(rejects, "offset", reject_room, 8)
+    k.rejects.length = <int64_t *>column(rejects, "length", reject_room, 8)
+    k.rejects.line = <int64_t *>column(rejects, "line", reject_room, 8)
+    k.rejects.fault = <int64_t *>column(rejects, "fault", reject_room, 8)
+    k.rejects.own_bytes = <int64_t *>column(rejects, "own_bytes", reject_room, 8)
+    k.rejects.reason = <uint8_t *>column(rejects, "reason", reject_room, 1)
     k.rejects.wire = <uint8_t *>column(rejects, "wire", reject_room, 1)
     k.rejects.inner = <int64_t *>column(rejects, "inner", reject_room, 8)
     k.rejects.row = <int64_t *>column(rejects, "row", reject_room, 8)

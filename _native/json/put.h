@@ -60,27 +60,12 @@ static inline int tw_put_is_dict(const tw_put *w, PyObject *value)
             _PyType_Lookup(Py_TYPE(value), w->draft.items) == _PyType_Lookup(&PyDict_Type, w->draft.items));
 }
 
-static inline int tw_put_is_array(const tw_put *w, PyObject *value)
-{
-    return PyList_CheckExact(value) || (w->loose && PyTuple_CheckExact(value));
-}
-
 /* True if a value is a str, equal to what its characters are equal to. */
 static inline int tw_put_is_text(const tw_put *w, PyObject *value)
 {
     return PyUnicode_CheckExact(value) ||
            (w->loose && PyUnicode_Check(value) && Py_TYPE(value)->tp_richcompare == PyUnicode_Type.tp_richcompare &&
             Py_TYPE(value)->tp_hash == PyUnicode_Type.tp_hash);
-}
-
-static inline Py_ssize_t tw_put_count(PyObject *array)
-{
-    return PyList_CheckExact(array) ? PyList_GET_SIZE(array) : PyTuple_GET_SIZE(array);
-}
-
-static inline PyObject *tw_put_item(PyObject *array, Py_ssize_t at)
-{
-    return PyList_CheckExact(array) ? PyList_GET_ITEM(array, at) : PyTuple_GET_ITEM(array, at);
 }
 
 /* A name with its quotes and its colon, the comma in front of it where it is not the first. */
@@ -188,10 +173,10 @@ static int tw_put_numbers(tw_put *w, PyObject *value, int kind, Py_ssize_t left)
 static int tw_put_array(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssize_t left)
 {
     int status;
-    if (left <= 0 || !tw_put_is_array(w, value)) return JSON_DOUBT;
+    if (left <= 0 || !(PyList_CheckExact(value) || (w->loose && PyTuple_CheckExact(value)))) return JSON_DOUBT;
     if ((status = tw_put_letter(w, '['))) return status;
-    for (Py_ssize_t at = 0; at < tw_put_count(value); at++) {
-        PyObject *item = tw_put_item(value, at);
+    for (Py_ssize_t at = 0; at < PySequence_Fast_GET_SIZE(value); at++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(value, at);
         if (at && (status = tw_put_letter(w, ','))) return status;
         if (rule->kind == TW_RULE_TEXTS) {
             status = tw_put_is_text(w, item) ? tw_put_string(w, item) : JSON_DOUBT;

@@ -109,8 +109,6 @@ static inline Py_ssize_t json_copy_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize
 }
 
 #ifdef TW_SSE2
-static inline void json_widen_1(Py_UCS1 *to, __m128i word) { _mm_storeu_si128((__m128i *)to, word); }
-
 static inline void json_widen_2(Py_UCS2 *to, __m128i word) {
     const __m128i zero = _mm_setzero_si128();
     _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi8(word, zero));
@@ -132,9 +130,7 @@ static inline void json_widen_24(Py_UCS4 *to, __m128i word) {
 }
 
 static inline void json_same(void *to, __m128i word) { _mm_storeu_si128((__m128i *)to, word); }
-#endif
 
-#ifdef TW_SSE2
 /* Two bits for each of these eight characters that is not written as it stands. */
 static inline unsigned json_special_mask_2(__m128i word) {
     const __m128i quote = _mm_set1_epi16('"'), slash = _mm_set1_epi16('\\'), top = _mm_set1_epi16((short)0xF800),
@@ -259,7 +255,7 @@ static inline Py_ssize_t json_copy(int kind, const void *from, int wide, void *t
         }                                                                                                          \
     }
 
-JSON_UNPACK(json_unpack_1, Py_UCS1, json_widen_1)
+JSON_UNPACK(json_unpack_1, Py_UCS1, json_same)
 JSON_UNPACK(json_unpack_2, Py_UCS2, json_widen_2)
 JSON_UNPACK(json_unpack_4, Py_UCS4, json_widen_4)
 

@@ -37,18 +37,12 @@ static int tw_around(tw_lines *k, tw_region *r, int64_t *micros)
     return r->around == 2;
 }
 
-/* The time at the head of the line of a byte, in a text that is put together. */
-static int tw_inner_head(const tw_lines *k, tw_region *r, size_t at, int64_t *micros)
-{
-    size_t first = tw_line_start(k, r, at);
-    return tw_head_time(k->arena + first, r->end - first, micros);
-}
-
 /* The time of a record that has none of its own: what stands closest around it. */
 static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
 {
     for (; r->level; r = r->outer) {
-        if (tw_inner_head(k, r, at, micros) || tw_around(k, r, micros) || tw_around(k, r->outer, micros)) return 1;
+        size_t first = tw_line_start(k, r, at);
+        if (tw_head_time(k->arena + first, r->end - first, micros) || tw_around(k, r, micros) || tw_around(k, r->outer, micros)) return 1;
         at = tw_outside(k, r, at);
         *micros = r->stretches[r->near].time;
         if (r->stretches[r->near].timed) return 1;
@@ -177,13 +171,6 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
     return TW_FINE;
 }
 
-/* The place of reject `n` among rows, and in a string. */
-static inline void tw_place_reject(tw_lines *k, size_t n, int64_t inner)
-{
-    if (k->rejects.inner) k->rejects.inner[n] = inner;
-    if (k->rejects.row) k->rejects.row[n] = (int64_t)k->rows.count;
-}
-
 /* Stores the reject [at, end) of a region; `fault` is a place in it, or behind it. */
 static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end, size_t fault, int wire, int reason)
 {
@@ -193,7 +180,9 @@ static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end
     if (r->bounded && k->string_rejects++ >= TW_STRING_REJECTS) return TW_FINE;
     if (n == c->room) return TW_FULL;
     c->count++;
-    tw_place_reject(k, n, tw_string_place(k, r, at, &quote, &inner) ? (int64_t)inner : -1);
+    if (!tw_string_place(k, r, at, &quote, &inner)) inner = SIZE_MAX; /* -1 */
+    if (c->inner) c->inner[n] = (int64_t)inner;
+    if (c->row) c->row[n] = (int64_t)k->rows.count;
     size_t own = tw_place_found(k, r, at, end, &first, &last);
     c->own_bytes[n] = (int64_t)own;
     c->offset[n] = k->base + (int64_t)first;

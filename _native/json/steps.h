@@ -41,13 +41,6 @@ static inline tw_step *tw_brace(tw_json *x, tw_step **place)
     return *place;
 }
 
-/* Begins anew when too much did not fit. Not while an object is being read. */
-static void tw_forget_steps(tw_json *x)
-{
-    x->step_count = x->missed = 0;
-    memset(x->braces, 0, sizeof x->braces);
-}
-
 static void tw_to_front(tw_step *step, tw_step *met)
 {
     tw_step **place = &step->first;

@@ -3,33 +3,44 @@
 import re
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.conversion cimport PyOS_string_to_double
 from cpython.dict cimport PyDict_Contains, PyDict_SetItem
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_FromDouble
+from cpython.list cimport PyList_GET_SIZE
 from cpython.long cimport PyLong_FromLongLong
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyObject_Hash
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_KIND, PyUnicode_New
 from libc.math cimport isfinite
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from _native.json.bytes cimport (
-    Bytes, turnwire_hex, turnwire_put, tw_escape_size, tw_name_hash, tw_plain, tw_same_bytes, tw_skip, tw_unescape, tw_utf8_size,
-    tw_why_object, tw_why_text
-)
 from turnwire.json._text_py import Reader as _PureReader
 from turnwire.contract import LIMITS, checked_limits
 from turnwire.errors import Reason
 from turnwire.json.faults import REASONS as _REASONS, fault, input_bytes
 
 cdef extern from "Python.h":
-    object PyUnicode_New(Py_ssize_t size, Py_UCS4 maximum)
-    void* PyUnicode_DATA(object text)
-    int PyUnicode_KIND(object text)
-    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
-    double PyOS_string_to_double(const char* text, char** behind, PyObject* overflow) except? -1.0
-    Py_hash_t PyObject_Hash(object value) except? -1
     Py_ssize_t PyDict_GET_SIZE(object value)
-    Py_ssize_t PyList_GET_SIZE(object value)
+
+ctypedef const unsigned char* Bytes
+
+cdef extern from "_native/json/strings.h" nogil:
+    Bytes tw_plain(Bytes place, Bytes end) noexcept
+    Bytes tw_skip(Bytes place, Bytes end) noexcept
+    int tw_utf8_size(Bytes place, Bytes end) noexcept
+    int tw_escape_size(Bytes place, Bytes end) noexcept
+    bint tw_same_bytes(Bytes one, Bytes other, size_t size) noexcept
+    uint64_t tw_name_hash(Bytes place, size_t size) noexcept
+    size_t tw_unescape(Bytes place, Bytes end, unsigned char* out) noexcept
+
+cdef extern from "_native/json/bytes.h" nogil:
+    unsigned int turnwire_hex(Bytes place) noexcept
+    void turnwire_put(int kind, void* out, Bytes place, Bytes end) noexcept
+
+cdef extern from "_native/json/why.h" nogil:
+    bint tw_why_object(Bytes place, Bytes end, Bytes hard, size_t key, Bytes fault, int* reason, Bytes* why)
+    bint tw_why_text(Bytes place, Bytes end, Bytes hard, size_t key, Bytes fault, bint behind, int* reason, Bytes* why)
 
 cdef enum:
     WORD = 32  # bytes of the longest key that is shared
@@ -144,9 +155,7 @@ cdef class Reader:
         if type(raw) is bytes:
             text.start = <Bytes><char*>raw
             size = len(<bytes>raw)
-        text.nesting = default_nesting
-        text.key = default_key
-        text.digits = default_digits
+        text.nesting, text.key, text.digits = default_nesting, default_key, default_digits
         if limits is not DEFAULT:
             checked_limits(limits)
             most, text.nesting, text.key, text.digits = limits.message, limits.nesting, limits.key, limits.integer_digits
@@ -246,9 +255,7 @@ cdef class Reader:
             key = self.key(text, &slot)
             skip_white(text)
             if text.place >= text.end or text.place[0] != 58:
-                if PyDict_Contains(result, key):
-                    raise refused(text, quote)
-                raise refused(text, text.place)
+                raise refused(text, quote if PyDict_Contains(result, key) else text.place)
             text.place += 1
             if text.careful and PyDict_Contains(result, key):  # met before whatever is wrong with the value
                 raise refused(text, quote)

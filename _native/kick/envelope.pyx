@@ -33,8 +33,8 @@ cdef extern from "_native/kick/envelope.h":
     enum:
         TW_ASK
     int tw_plain_content(object text)
-    bint tw_is_uuid4(const unsigned char *text, size_t size)
-    bint tw_is_short_time(const unsigned char *text, size_t size)
+    bint tw_is_uuid4(const unsigned char *text, size_t size) noexcept
+    bint tw_is_short_time(const unsigned char *text, size_t size) noexcept
     ctypedef struct tw_part:
         const unsigned char *from_ "from"
         const unsigned char *to
@@ -221,25 +221,10 @@ cdef bint is_channel(str channel):
     return (text != NULL and tw_is_channel(text, <size_t>size)) or methods.channel_parts(channel)[0] is not None
 
 
-cdef bint uuid4(str text) noexcept:
-    """True for a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
-    return PyUnicode_IS_ASCII(text) and tw_is_uuid4(
-        <const unsigned char *>PyUnicode_DATA(text), <size_t>PyUnicode_GET_LENGTH(text)
-    )
-
-
-cdef bint plain_time(str text) noexcept:
-    """True if a timestamp is certainly valid; False means that :mod:`turnwire.kick.times` must decide."""
-    return PyUnicode_IS_ASCII(text) and tw_is_short_time(
-        <const unsigned char *>PyUnicode_DATA(text), <size_t>PyUnicode_GET_LENGTH(text)
-    )
-
-
-cdef bint plain_content(str content) except -1:
-    """As ``rules.is_plain_content``, for content of one ASCII-only header line; that function decides about all
-    others."""
-    cdef int found = tw_plain_content(content)
-    return is_plain_content(content) if found == TW_ASK else found
+cdef inline bint has_form(str text, bint (*form)(const unsigned char *, size_t) noexcept) noexcept:
+    """True for a text of ASCII that has a form: a UUID of version 4 and the RFC 9562 variant in 36 characters, or a
+    timestamp that is certainly valid, of which :mod:`turnwire.kick.times` decides otherwise."""
+    return PyUnicode_IS_ASCII(text) and form(<const unsigned char *>PyUnicode_DATA(text), <size_t>PyUnicode_GET_LENGTH(text))
 
 
 cdef inline bint has_extra(Envelope envelope) noexcept:
@@ -257,11 +242,15 @@ cdef bint fields_are_texts(Envelope envelope) noexcept:
 cdef bint are_plain(Envelope envelope) except -1:
     """True if the fields outside the policy are certainly valid."""
     cdef object correlation = envelope.correlation_id
+    cdef int found
     if envelope._plain:
         return True
-    if correlation is not None and (type(correlation) is not str or not uuid4(<str>correlation)):
+    if correlation is not None and (type(correlation) is not str or not has_form(<str>correlation, tw_is_uuid4)):
         return False
-    return uuid4(<str>envelope.id) and plain_time(<str>envelope.timestamp) and plain_content(<str>envelope.content)
+    if not has_form(<str>envelope.id, tw_is_uuid4) or not has_form(<str>envelope.timestamp, tw_is_short_time):
+        return False
+    found = tw_plain_content(envelope.content)  # which knows content of one ASCII-only header line
+    return is_plain_content(envelope.content) if found == TW_ASK else found
 
 
 cdef enum:
@@ -306,25 +295,23 @@ cdef int remember(tuple entry) except -1:
     return 0
 
 
-cdef tuple asked(Envelope envelope, policy):
-    """The same for an envelope whose fields are texts, by any policy."""
-    names = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
-    cdef PyObject *found = PyDict_GetItemWithError(policy.known, names)
-    return None if found == NULL else (*names, *(<tuple><object>found))
-
-
 cdef tuple verdict(Envelope envelope, policy):
     """The remarks of ``check`` apart from unknown keys, mostly none; None where ``check`` itself must decide."""
     cdef tuple entry
+    cdef PyObject *found
     if not fields_are_texts(envelope):
         return None
     entry = envelope._learned if policy is STANDARD else None
     if entry is None:
-        entry = asked(envelope, policy)
-        if entry is not None and policy is STANDARD:
+        names = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
+        found = PyDict_GetItemWithError(policy.known, names)
+        if found == NULL:
+            return None
+        entry = (*names, *(<tuple><object>found))
+        if policy is STANDARD:
             envelope._learned = entry
             remember(entry)
-    if entry is None or (entry[4] and envelope.correlation_id is None) or not are_plain(envelope):
+    if (entry[4] and envelope.correlation_id is None) or not are_plain(envelope):
         return None
     envelope._plain = True
     return <tuple>entry[5]

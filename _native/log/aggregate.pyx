@@ -55,7 +55,6 @@ cdef extern from "_native/log/tables.h" nogil:
         size_t size
         uint8_t wire
     ctypedef struct tw_tally:
-        tw_table table
         tw_group *groups
         size_t count
         uint8_t *names

@@ -4,17 +4,14 @@
 from functools import partial
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
-from cpython.exc cimport PyErr_SetObject, PyErr_WriteUnraisable
+from cpython.exc cimport PyErr_Fetch, PyErr_Restore, PyErr_SetObject, PyErr_WriteUnraisable
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 cdef extern from "Python.h":
-    # With PyObject ** as they are: these references are nobody's but ours.
-    void PyErr_Fetch(PyObject **kind, PyObject **value, PyObject **traceback)
-    void PyErr_Restore(PyObject *kind, PyObject *value, PyObject *traceback)
-    void Py_DECREF(PyObject *owner)
+    void Py_DECREF(PyObject *owner)  # a reference that is nobody's but ours
     bint Py_IsInitialized() nogil
 
 cdef extern from "_native/json/strings.h" nogil:
@@ -93,14 +90,15 @@ cdef struct Rows:
     int bit  # that they have; -1 for all rows
 
 
-cdef Rows rows_of(object masks, int bit, Py_ssize_t count) except *:
-    """Those of ``count`` rows whose mask has a bit."""
+cdef Rows rows_of(object bits, Py_ssize_t count) except *:
+    """Those of ``count`` rows whose mask has a bit (masks, bit), as in :class:`Bits`; all for None and bit -1."""
     cdef Py_buffer view
     cdef Rows rows
+    cdef int bit = -1 if bits is None else bits[1]
     rows.masks, rows.width, rows.bit = NULL, 2, -1
     if bit < 0:
         return rows
-    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
+    PyObject_GetBuffer(bits[0], &view, PyBUF_SIMPLE)
     PyBuffer_Release(&view)
     if view.itemsize not in (2, 4, 8) or view.len < count * view.itemsize or bit >= 8 * view.itemsize:
         raise ValueError("masks are 2, 4 or 8 bytes wide, one for each row")
@@ -108,13 +106,9 @@ cdef Rows rows_of(object masks, int bit, Py_ssize_t count) except *:
     return rows
 
 
-cdef Rows told(object bits, Py_ssize_t count) except *:
-    """The rows of a :class:`Bits`, all for None."""
-    return rows_of(None, -1, count) if bits is None else rows_of(bits[0], bits[1], count)
-
-
-cdef tuple bitmap_of(Rows some, Py_ssize_t count):
+cdef tuple bitmap_of(object bits, Py_ssize_t count):
     """A bit a row, the first row lowest, and how many have none; no bitmap where all have one."""
+    cdef Rows some = rows_of(bits, count)
     cdef bytearray bitmap
     cdef Py_ssize_t row, place, missing = count
     cdef uint64_t word
@@ -130,14 +124,14 @@ cdef tuple bitmap_of(Rows some, Py_ssize_t count):
     return (bitmap, missing) if missing else (None, 0)
 
 
-cdef tuple values_of(object values, Rows some, object names, int highest, Py_ssize_t count):
+cdef tuple values_of(object values, object bits, object names, int highest, Py_ssize_t count):
     """The array of a column of numbers or codes; the code of a row without a value may be any, and becomes one that is
     there."""
     cdef const uint8_t *codes
     cdef bytearray known
     cdef uint8_t top
     cdef Py_ssize_t row
-    bitmap, nulls = bitmap_of(some, count)
+    bitmap, nulls = bitmap_of(bits, count)
     if nulls and highest >= 0:
         codes, known, top = <const uint8_t *>memory(values, count), bytearray(count), <uint8_t>highest
         for row in range(count):
@@ -153,7 +147,7 @@ cdef tuple numbers_of(object column, Py_ssize_t count, object rooms, object zero
     cdef uint64_t highest = 0
     cdef int64_t used, room
     cdef Py_ssize_t row
-    bitmap, nulls = bitmap_of(told(column.validity, count), count)
+    bitmap, nulls = bitmap_of(column.validity, count)
     if nulls == count:
         return nulls, (bitmap, zeros(16 * count), b""), None
     every = bytearray(b"\xff") * ((count + 7) // 8) if bitmap is None else bitmap
@@ -167,10 +161,13 @@ cdef tuple numbers_of(object column, Py_ssize_t count, object rooms, object zero
     return nulls, (bitmap, out, *data), None
 
 
-cdef void text_of(tw_texts *texts, object buffer, object arena, Rows some, Rows escaped, Py_ssize_t count) except *:
+cdef void text_of(tw_texts *texts, object buffer, object arena, object valid, object escapes, Py_ssize_t count) except *:
     """A text column, but for the places of its texts."""
+    cdef Rows some = rows_of(valid, count), escaped = rows_of(escapes, count)
     texts.valid, texts.escaped = some.bit, escaped.bit
-    texts.masks, texts.width = (some if some.bit >= 0 else escaped).masks, (some if some.bit >= 0 else escaped).width
+    if some.bit < 0:
+        some = escaped
+    texts.masks, texts.width = some.masks, some.width
     texts.size, texts.arena_size = len(buffer), len(arena)
     texts.s, texts.arena = <const uint8_t *>memory(buffer, 0), <const uint8_t *>memory(arena, 0)
 
@@ -259,14 +256,14 @@ def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t 
                 continue
             values = arrays.get(step[1]) if step else None
             if how == "values" and values is not None and values.dtype is step[2]:
-                found[place] = values_of(values, rows_of(masks, step[3], count), step[4], step[5], count)
+                found[place] = values_of(values, (masks, step[3]), step[4], step[5], count)
                 continue
             json = how == "spans" and step[5]
             if how == "spans" and values is not None:
-                text_of(text, buffer, arena, rows_of(masks, step[3], count), rows_of(masks, step[4], count), count)
+                text_of(text, buffer, arena, (masks, step[3]), (masks, step[4]), count)
                 spans(text, values, arrays[step[2]], count)
             elif how == "rows" and values is not None and not arena:
-                text_of(text, buffer, arena, rows_of(masks, step[4], count), rows_of(None, -1, count), count)
+                text_of(text, buffer, arena, (masks, step[4]), None, count)
                 packed(text, values, step[2], step[3], count)
             else:
                 column = column_at(place)
@@ -274,16 +271,15 @@ def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t 
                     found[place] = column
                     continue
                 if isinstance(column, tuple):
-                    found[place] = values_of(column[0], told(column[1], count), column[2], column[3], count)
+                    found[place] = values_of(column[0], column[1], column[2], column[3], count)
                     continue
                 if column.numbers is not None:
                     found[place] = numbers_of(column, count, rooms, zeros)
                     continue
                 json = column.json
-                text_of(text, column.buffer, column.arena, told(column.validity, count), told(column.escapes, count), count)
-                offsets, lengths = column.offsets, column.lengths
-                spans(text, offsets, lengths, count)
-                values = offsets, lengths  # which have to stay
+                text_of(text, column.buffer, column.arena, column.validity, column.escapes, count)
+                values = column.offsets, column.lengths  # which have to stay
+                spans(text, values[0], values[1], count)
             begun.append((place, column, values, json, bytearray((count + 7) // 8)))
             number += 1
         blocks = rooms(number, 16 * count) if number else []

@@ -8,13 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
+from _native.common.text cimport column
 from turnwire._native.csp import codec as _csp
 from turnwire.contract import LIMITS
 from turnwire.csp.bulk import SCANNER as CSP
@@ -30,7 +31,7 @@ from turnwire.json._rows_py import EscapeMap
 from turnwire.json._wrapper_py import Numbers
 from turnwire.log.search.search import Search
 from turnwire.log.search.carriers import Run, Streams, _placed
-from turnwire.log.search.texts import LONGEST_LINE, More, SearchState, Stretch, Text, Walk, in_order
+from turnwire.log.search.texts import LONGEST_LINE, More, Stretch, Text, Walk, in_order
 
 include "_native/json/plan.pxi"
 
@@ -256,10 +257,6 @@ cdef class Walked:
         """Notes lines, in order."""
         self.take(&self.region.taken, spans, self.w.at)
 
-    cdef int keep_hopeless(self, list places) except -1:
-        """Keeps objects that meet a known fault, in order."""
-        return self.take(&self.region.hopeless, [(place, place + 1) for place in places], 0)
-
     cdef int take(self, tw_spans *kept, list spans, size_t done) except -1:
         cdef size_t place, count = len(spans), start = self.region.start
         cdef tw_span *lines = <tw_span *>malloc((count + 1) * sizeof(tw_span))
@@ -373,7 +370,6 @@ cdef class Block:
     cdef tw_search *w
     cdef tw_among others
     cdef Core core
-    cdef Call call
     cdef Walked top
     cdef dict columns, rejects, dtypes
     cdef object memory, own_csp
@@ -395,14 +391,12 @@ cdef class Block:
         k = &w.k
         self.columns, self.rejects, self.memory = {}, {}, memory
         self.unfilled = [name for name in names if name not in core.filled]
-        self.call = Call.__new__(Call)
-        self.call.judgement = search.judgement
         k.s, k.size, k.limit, k.stop = text, size, search.limit, stop
         k.final, k.base, k.line, k.plan = final, base, line, &core.plan.c
         k.arena, k.arena_room, k.kept, k.kept_room = core.arena, core.arena_room, core.kept, core.kept_room
         core.arena, core.arena_room, core.kept, core.kept_room = NULL, 0, NULL, 0
         k.json.shape = &core.plan.c.shape
-        k.context, k.whole, k.torn, k.number, k.go_on = <void *>self.call, whole, torn, number, go_on
+        k.context, k.whole, k.torn, k.number, k.go_on = <void *>search.judgement, whole, torn, number, go_on
         k.counted_line = line
         w.mid = state.mid
         memset(&self.others, 0, sizeof(self.others))
@@ -419,10 +413,8 @@ cdef class Block:
         """Starts the walk through a text at its beginning."""
         text.w, text.state, text.text, state.taken = self.w, state, None, text
         text.region.found_behind, text.region.taken.count, text.region.taken.first = text.region.start, 0, 0
-        text.region.hopeless.count = text.region.hopeless.first = 0
         text.region.unclosed = text.region.sound = text.unclosed_seen = 0
-        text.region.closings.listed = 0
-        text.region.next_run = 0
+        text.region.closings.listed = text.region.next_run = 0
         self.top, self.w.top, self.w.at, self.w.filled[0] = text, &text.region, text.region.start, False
         if state.runs:
             self.search.csp_lines.begin(text.whole(), state)
@@ -480,7 +472,8 @@ cdef class Block:
         w.until = r.end if state.open_from is None else r.start + <size_t>state.open_from
         r.hopeless.count = r.hopeless.first = 0
         if state.hopeless:  # nobody goes back to those that were passed
-            self.top.keep_hopeless(sorted([place for place in state.hopeless if <size_t>place + r.start >= w.at]))
+            ahead = sorted([place for place in state.hopeless if <size_t>place + r.start >= w.at])
+            self.top.take(&r.hopeless, [(place, place + 1) for place in ahead], 0)
         if r.level:
             return 0
         w.touched, w.fence_touched = state.touched, state.fence_touched
@@ -693,18 +686,6 @@ cdef class Block:
 
     # --- what a block gives ---
 
-    cdef Part own_part(self):
-        """The results of the walk, in the order in which they begin in the block."""
-        cdef tw_lines *k = &self.w.k
-        cdef size_t rows = k.rows.count, bad = k.rejects.count
-        cdef Part part = Part()
-        for name in self.unfilled:
-            self.columns[name][:rows] = 0
-        part.columns = {name: array[:rows] for name, array in self.columns.items()}
-        part.rejects = {name: array[:bad] for name, array in self.rejects.items()}
-        part.arena = PyBytes_FromStringAndSize(<const char *>k.kept, k.kept_size) if rows else b""
-        return part
-
     cdef int sort(self, Part part) except -1:
         """Sets where the first bytes of rows and rejects are and, where texts of several lines were read, puts them in order."""
         cdef tw_lines *k = &self.w.k
@@ -730,8 +711,13 @@ cdef class Block:
         """(columns, rows, tables of rejects, position, line), and the state where the next block begins."""
         cdef tw_lines *k = &self.w.k
         cdef size_t rows = k.rows.count, bad = k.rejects.count, position = place, stop = k.stop
-        cdef Part own = self.own_part()
+        cdef Part own = Part()
         state, core = self.top.state, self.core
+        for name in self.unfilled:
+            self.columns[name][:rows] = 0
+        own.columns = {name: array[:rows] for name, array in self.columns.items()}
+        own.rejects = {name: array[:bad] for name, array in self.rejects.items()}
+        own.arena = PyBytes_FromStringAndSize(<const char *>k.kept, k.kept_size) if rows else b""
         if place < stop:
             position = tw_behind_feed(k.s, 0, place)
             if not position and place > <size_t>self.search.longest_line:
@@ -780,12 +766,10 @@ cdef class Block:
             state.begun_with = None
         state.forget()
         core.density, core.reject_room = max(<double>rows / <double>max(size, 1), core.density * 0.75), max(bad + bad // 8, LEAST_ROWS)
-        parts = [own]
-        if asked:
-            parts.append(self.asked_part(asked, size, base, line))
         columns, rejects, arena = own.columns, own.rejects, own.arena
-        if not alone:
-            columns, rejects, arena = merged(parts, self.dtypes, size, core.finder.scanner.packed)
+        if asked:
+            columns, rejects, arena = merged(own, self.asked_part(asked, size, base, line), self.dtypes, size,
+                                             core.finder.scanner.packed)
         if arena:
             columns["arena"] = arena
         tables = [(rejects, len(rejects["offset"]))] if len(rejects["offset"]) else []
@@ -814,14 +798,10 @@ cdef dict empty(dict dtypes, size_t room):
     return {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
 
 
-def merged(parts, dtypes, size, packed):
+cdef tuple merged(Part own, Part part, dict dtypes, size, packed):
     """The results of the walk in a block and, where it asked, of the twin, in the order in which they begin: columns,
     rejects, arena. packed: see ``BulkScanner``. A place behind the block is one in the arena; the twin's stands behind the
     walk's."""
-    cdef Part own = parts[0], part, other
-    if len(parts) == 1:
-        return own.columns, own.rejects, own.arena
-    part = parts[1]
     if packed is not None and packed.array in part.columns and own.arena:
         packed.move(part.columns[packed.array], np.where(part.columns["place"] >= size, len(own.arena), 0))
     for name in part.columns if own.arena else ():

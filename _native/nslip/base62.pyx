@@ -3,19 +3,15 @@
 error."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.unicode cimport PyUnicode_DecodeASCII
+from cpython.long cimport PyLong_AsUnsignedLongLong, PyLong_CheckExact
+from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_DATA, PyUnicode_DecodeASCII, PyUnicode_GET_LENGTH
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint64_t
 
 from turnwire._lazy import require_numpy
 
 cdef extern from "Python.h":
-    bint PyLong_CheckExact(object)
-    unsigned long long PyLong_AsUnsignedLongLong(object) except? 18446744073709551615
-    bint PyUnicode_CheckExact(object)
     bint PyUnicode_IS_COMPACT_ASCII(object)
-    Py_ssize_t PyUnicode_GET_LENGTH(object)
-    void* PyUnicode_DATA(object)
 
 cdef extern from "_native/nslip/base62.h":
     enum: BASE62_WIDTH

@@ -3,15 +3,18 @@ code."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_Next
+from cpython.bool cimport PyBool_Check
+from cpython.dict cimport PyDict_Check, PyDict_CheckExact, PyDict_Next
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_AsUnsignedLongLong, PyLong_Check, PyLong_CheckExact
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_DECREF, PyObject
-from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport uint8_t, uint64_t
+from cpython.unicode cimport (
+    PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact, PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_New
+)
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
-from _native.nslip.parse cimport *
 from _native.common.adopt cimport adopt, called, put
 from _native.common.text cimport Text, open_text, close_text
 
@@ -25,19 +28,6 @@ cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void *)
     bint PyObject_GC_IsTracked(PyObject *)
     bint PyUnicode_IS_ASCII(object)
-    void *PyUnicode_DATA(object)
-    str PyUnicode_New(Py_ssize_t, Py_UCS4)
-    const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
-    Py_ssize_t PyUnicode_GET_LENGTH(object)
-    unsigned long long PyLong_AsUnsignedLongLong(object) except? 0xFFFFFFFFFFFFFFFF
-    long PyLong_AsLongAndOverflow(object, int *) except? -1
-    bint PyLong_CheckExact(object)
-    bint PyLong_Check(object)
-    bint PyUnicode_Check(object)
-    bint PyUnicode_CheckExact(object)
-    bint PyBool_Check(object)
-    bint PyDict_Check(object)
-    bint PyDict_CheckExact(object)
     Py_ssize_t PyDict_GET_SIZE(object)
 
 cdef extern from "_native/common/draft.h" nogil:
@@ -49,9 +39,36 @@ cdef extern from "_native/common/draft.h" nogil:
     size_t tw_draft_size(const tw_draft *draft)
     bint tw_draft_room(tw_draft *draft, size_t more)
 
-cdef extern from "_native/nslip/message.h" nogil:
+cdef extern from "_native/nslip/parse.h" nogil:
     enum:
-        TW_INTEGER_ROOM
+        TW_OK, TW_TRAILING_JUNK, TW_MISSING_FIELD, TW_NEWLINE_IN_STRING
+        TW_KEEP, TW_LOG
+        TW_ACT, TW_FRAME, TW_CONV, TW_SRC, TW_DST, TW_TURN
+        TW_STATUS, TW_TAG
+        TW_MAX_FRAME
+    ctypedef struct tw_unknown:
+        size_t first
+        uint32_t length
+        uint8_t prefix, before
+    ctypedef struct tw_values:
+        uint64_t head[6]
+        uint64_t ints[9]
+        uint16_t present
+        uint8_t count
+        uint8_t order[9]
+    ctypedef struct tw_fields:
+        tw_values *v
+        size_t text_first[2]
+        size_t text_length[2]
+        size_t end
+        uint8_t headers, escaped, non_ascii, unknown_count
+        tw_unknown *unknown
+    void tw_nslip_tables()
+    bint tw_nslip_fast(const uint8_t *s, size_t size, int log, tw_fields *f)
+    int tw_nslip_parse(const uint8_t *s, size_t start, size_t end, size_t size, int flags, tw_fields *f)
+
+cdef extern from "_native/nslip/message.h" nogil:
+    enum: TW_INTEGER_ROOM
     const char TW_SLOT_PREFIXES[10]
     void base62_prepare()
     uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
@@ -400,22 +417,24 @@ cdef int put_untouched(Writer *w, SlipMessage message) except -1:
     return 1
 
 
-cdef inline bint has_extra(Touched touched) noexcept:
+cdef inline bint is_odd(SlipMessage message) except -1:
+    """True if a message has more than its numbers and its slots say: an unknown frame, another value in a field, what was kept."""
+    cdef Touched touched = message.touched
+    if message.v.head[TW_FRAME] > TW_MAX_FRAME:
+        return True
+    if touched is None:
+        return False
+    if touched.fields is not None and any(touched.fields):
+        return True
     return touched.extra is not None and not (PyDict_Check(touched.extra) and PyDict_GET_SIZE(touched.extra) == 0)
 
 
 cdef int put_message(Writer *w, SlipMessage message) except -1:
     """The whole message. Returns 0 for anything unusual: written_parts() then writes or refuses it."""
     cdef Touched touched = message.touched
-    if message.v.head[TW_FRAME] > TW_MAX_FRAME:
+    if is_odd(message):
         return 0
-    if touched is None:
-        return put_untouched(w, message)
-    if touched.fields is not None and any(touched.fields):
-        return 0
-    if has_extra(touched):
-        return 0
-    if touched.slots is None:
+    if touched is None or touched.slots is None:
         return put_untouched(w, message)
     reserve(w, 8 * TW_INTEGER_ROOM)
     w.draft.at = <char *>tw_put_header(<uint8_t *>w.draft.at, message.v.head)
@@ -548,20 +567,13 @@ def check(message):
 
 cdef bint clean(message) except -1:
     cdef SlipMessage it
-    cdef Touched touched
     if not isinstance(message, SlipMessage):
         return False
     it = <SlipMessage>message
-    touched = it.touched
-    if it.v.head[TW_FRAME] > TW_MAX_FRAME:
+    if is_odd(it):
         return False
-    if touched is not None:
-        if touched.fields is not None and any(touched.fields):
-            return False
-        if has_extra(touched):
-            return False
-        if touched.slots is not None:
-            return are_clean(touched.slots)
+    if it.touched is not None and it.touched.slots is not None:
+        return are_clean(it.touched.slots)
     return (it.status is None or is_short(it.status)) and (it.tag is None or is_short(it.tag))
 
 
@@ -680,9 +692,6 @@ cdef inline SlipMessage decode_text(object data, int flags):
             or tw_nslip_parse(s, 0, text.size, text.size, flags, &f) == TW_OK
         )
     ):
-        if not text.held:
-            add_objects(message, s, &f)
-            return message
         try:
             add_objects(message, s, &f)
         finally:

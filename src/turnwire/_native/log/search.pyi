@@ -3,7 +3,7 @@ from typing import Any, Self
 
 from typing_extensions import disjoint_base
 
-from turnwire.contract import Column, Packed
+from turnwire.contract import Column
 from turnwire.csp.spec import REASONS
 from turnwire.errors import Reason
 from turnwire.json.plan import WirePlan
@@ -28,9 +28,6 @@ def searched(
     dtypes: dict[str, Any],
     memory: Callable[[dict[str, Any], int], dict[str, Any]] | None = None,
 ) -> tuple[dict[str, Any], int, list[tuple[dict[str, Any], int]], int, int]: ...
-def merged(
-    parts: list[Any], dtypes: dict[str, Any], size: int, packed: Packed | None
-) -> tuple[dict[str, Any], dict[str, Any], bytes]: ...
 
 @disjoint_base
 class Plan:
@@ -86,9 +83,6 @@ class Walked:
     def behind(self, at: int) -> int: ...
     def up_to(self, at: int, end: int) -> int: ...
     def last_end(self, at: int) -> int: ...
-
-@disjoint_base
-class Call: ...
 
 class NativeStreams(Streams):
     block: Block | None
