@@ -353,37 +353,24 @@ cdef inline bint is_inline(const char *text, Py_ssize_t size) noexcept nogil:
     return not (size and (text[size - 1] == c"\r" or tw_has_feed(text, size)))
 
 
-cdef inline bint put_inline(tw_draft *draft, PyObject *value) except -1:
-    """Writes a value; False where it is no text that can stand on one line, or an empty slot."""
+cdef inline bint put_inline(tw_draft *draft, object value) except -1:
+    """Writes a value; False where it is no text that can stand on one line."""
     cdef Py_ssize_t size = 0
     cdef const char *text
-    if value == NULL or (not PyUnicode_CheckExact(<object>value) and type(<object>value) is not Intent):
+    if not PyUnicode_CheckExact(value) and type(value) is not Intent:
         return False
-    text = utf8_of(<object>value, &size)
+    text = utf8_of(value, &size)
     put(draft, text, size)
     return is_inline(text, size)
 
 
-cdef inline bint put_behind_space(tw_draft *draft, PyObject *value) except -1:
-    """Writes a str that stands behind what is written, and nothing for an empty one."""
-    if value == NULL or type(<object>value) is not str:
-        return False
-    if not PyUnicode_GET_LENGTH(<object>value):
-        return True
-    put(draft, b" ", 1)
-    return put_inline(draft, value)
-
-
-cdef inline list list_in(object owner, Py_ssize_t offset):
-    """The list in a slot; None where it is empty or holds something else."""
-    cdef PyObject *value = in_slot(owner, offset)
-    return <list><object>value if value != NULL and type(<object>value) is list else None
-
-
 cdef inline bint put_header(tw_draft *draft, const char *key, Py_ssize_t size, object message, Py_ssize_t offset) except -1:
     """Writes a line of the header: its key, with the space behind it, and the attribute of the message at ``offset``."""
+    cdef PyObject *value = in_slot(message, offset)
     put(draft, key, size)
-    return put_inline(draft, in_slot(message, offset)) and put(draft, b"\n", 1) == 0
+    if value == NULL or not put_inline(draft, <object>value):
+        return False
+    return put(draft, b"\n", 1) == 0
 
 
 cdef int put_heredoc(tw_draft *draft, const char *text, Py_ssize_t size, bint exact) except -1:
@@ -455,13 +442,17 @@ cdef inline int slot_named(tuple names, object key) except -2:
 
 cdef bint put_fields(tw_draft *draft, object block, int code, bint strict) except -1:
     """Writes the fields of a block, strictly in the order of the specification. code: the intent of a known block, or -1."""
-    cdef list fields = list_in(block, AT_FIELDS)
+    cdef PyObject *held = in_slot(block, AT_FIELDS)
     cdef tuple names = <tuple>KEYS_OF[code] if code >= 0 else NOTHING
     cdef int slots[MOST_FIELDS]
     cdef int places[MOST_FIELDS]
-    cdef Py_ssize_t number, place, count = -1 if fields is None else len(fields)
+    cdef Py_ssize_t count, number, place
     cdef int slot
-    if count < 0 or (code >= 0 and count > MOST_FIELDS):
+    if held == NULL or type(<object>held) is not list:
+        return False
+    fields = <list><object>held
+    count = len(fields)
+    if code >= 0 and count > MOST_FIELDS:
         return False
     for number in range(count):
         field = fields[number]
@@ -489,35 +480,48 @@ cdef bint put_fields(tw_draft *draft, object block, int code, bint strict) excep
 
 cdef bint put_head(tw_draft *draft, const char *word, Py_ssize_t size, object block, Py_ssize_t offset) except -1:
     """Writes the word of a block and its id, the attribute at ``offset``."""
+    cdef PyObject *name = in_slot(block, offset)
+    if name == NULL:
+        return False
     put(draft, word, size)
     put(draft, b" ", 1)
-    return put_inline(draft, in_slot(block, offset))
+    return put_inline(draft, <object>name)
 
 
 cdef bint put_patch(tw_draft *draft, object block) except -1:
-    cdef list ops = list_in(block, AT_OPS)
-    if ops is None or not put_head(draft, b"PATCH", 5, block, AT_PATCH_ID):
+    cdef PyObject *base = in_slot(block, AT_BASE)
+    cdef PyObject *apply = in_slot(block, AT_APPLY)
+    cdef PyObject *ops = in_slot(block, AT_OPS)
+    if base == NULL or apply == NULL or ops == NULL or type(<object>ops) is not list:
+        return False
+    if not put_head(draft, b"PATCH", 5, block, AT_PATCH_ID):
         return False
     put(draft, b"\nBASE ", 6)
-    if not put_inline(draft, in_slot(block, AT_BASE)):
+    if not put_inline(draft, <object>base):
         return False
-    for op in ops:
+    for op in <list><object>ops:
         if (type(op) is not Op and type(op) is not tuple) or len(<tuple>op) != 3:
             return False
-        sign, value = (<tuple>op)[0], (<tuple>op)[2]
+        sign, name, value = (<tuple>op)[0], (<tuple>op)[1], (<tuple>op)[2]
         put(draft, b"\n", 1)
-        if not put_inline(draft, PyTuple_GET_ITEM(op, 0)):
+        if not put_inline(draft, sign):
             return False
         put(draft, b" DEF ", 5)
-        if not put_inline(draft, PyTuple_GET_ITEM(op, 1)):
+        if not put_inline(draft, name):
             return False
         if value is None:
             continue
         put(draft, b" :=" if sign == CHANGE else b" =", 3 if sign == CHANGE else 2)
-        if not put_behind_space(draft, PyTuple_GET_ITEM(op, 2)):
+        if type(value) is not str:
             return False
+        if PyUnicode_GET_LENGTH(value):
+            put(draft, b" ", 1)
+            if not put_inline(draft, value):
+                return False
     put(draft, b"\nAPPLY -> ", 10)
-    return put_inline(draft, in_slot(block, AT_APPLY)) and put(draft, b"\n", 1) == 0
+    if not put_inline(draft, <object>apply):
+        return False
+    return put(draft, b"\n", 1) == 0
 
 
 cdef bint put_block(tw_draft *draft, object block, bint strict) except -1:
@@ -528,12 +532,19 @@ cdef bint put_block(tw_draft *draft, object block, bint strict) except -1:
         return put_patch(draft, block)
     if kind is Generic:
         value = in_slot(block, AT_KIND)
-        if not put_inline(draft, value) or <object>value in KNOWN or not put_head(draft, b"", 0, block, AT_ID):
+        if value == NULL or not put_inline(draft, <object>value) or <object>value in KNOWN:
+            return False
+        if not put_head(draft, b"", 0, block, AT_ID):
             return False
     elif kind is FileOp:
         code = keys.fileop
-        if not put_head(draft, b"FILEOP", 6, block, AT_ID) or not put_behind_space(draft, in_slot(block, AT_OP)):
+        value = in_slot(block, AT_OP)
+        if value == NULL or type(<object>value) is not str or not put_head(draft, b"FILEOP", 6, block, AT_ID):
             return False
+        if PyUnicode_GET_LENGTH(<object>value):
+            put(draft, b" ", 1)
+            if not put_inline(draft, <object>value):
+                return False
     else:
         for place in range(8):
             if CLASSES[place] is kind:
@@ -547,12 +558,14 @@ cdef bint put_block(tw_draft *draft, object block, bint strict) except -1:
 cdef bint put_message(tw_draft *draft, object message, bint strict) except -1:
     cdef PyObject *block = in_slot(message, AT_BLOCK)
     put(draft, b"CSP/1\n", 6)
-    return (
-        block != NULL
-        and put_header(draft, b"FROM ", 5, message, AT_SENDER) and put_header(draft, b"TO ", 3, message, AT_RECEIVER)
-        and put_header(draft, b"CTX ", 4, message, AT_CTX) and put_header(draft, b"INTENT ", 7, message, AT_INTENT)
-        and put(draft, b"\n", 1) == 0 and put_block(draft, <object>block, strict)
-    )
+    if block == NULL:
+        return False
+    if not put_header(draft, b"FROM ", 5, message, AT_SENDER) or not put_header(draft, b"TO ", 3, message, AT_RECEIVER):
+        return False
+    if not put_header(draft, b"CTX ", 4, message, AT_CTX) or not put_header(draft, b"INTENT ", 7, message, AT_INTENT):
+        return False
+    put(draft, b"\n", 1)
+    return put_block(draft, <object>block, strict)
 
 
 cdef inline Py_ssize_t text_in(PyObject *part, const char **text) except -2:
@@ -591,13 +604,13 @@ cdef bint reads_surely(object message) except -1:
 
 cdef Py_ssize_t size_of_fields(object block, int code) except -2:
     """The size of a block's fields as text, or a little more; -1 where strict reading might refuse them."""
-    cdef list fields = list_in(block, AT_FIELDS)
+    cdef PyObject *fields = in_slot(block, AT_FIELDS)
     cdef const char *text = NULL
     cdef Py_ssize_t size, total = 0
     cdef int slot = 0, way = 0, seen = 0
     cdef bint known = keys.known[code]
     cdef tuple names = <tuple>KEYS_OF[code]
-    if fields is None or len(fields) > usual_limits[1]:
+    if fields == NULL or type(<object>fields) is not list or len(<list><object>fields) > usual_limits[1]:
         return -1
     if code == keys.fileop:
         total = text_in(in_slot(block, AT_OP), &text)
@@ -605,7 +618,7 @@ cdef Py_ssize_t size_of_fields(object block, int code) except -2:
             return -1
     elif not known and (in_slot(block, AT_KIND) == NULL or <object>in_slot(block, AT_KIND) != WORDS_OF[code]):
         return -1
-    for field in fields:
+    for field in <list><object>fields:
         if type(field) is not tuple or len(<tuple>field) != 2 or not PyUnicode_CheckExact((<tuple>field)[0]):
             return -1
         if known:
@@ -633,18 +646,18 @@ cdef Py_ssize_t size_of_fields(object block, int code) except -2:
 
 cdef Py_ssize_t size_of_changes(object block) except -2:
     """The size of a patch's lines as text, or a little more; -1 where strict reading might refuse them."""
-    cdef list ops = list_in(block, AT_OPS)
+    cdef PyObject *ops = in_slot(block, AT_OPS)
     cdef const char *text = NULL
     cdef Py_ssize_t size, total = 64, at
     cdef char sign
     cdef bint good
-    if ops is None:
+    if ops == NULL or type(<object>ops) is not list:
         return -1
     for at in range(2):
         size = text_in(in_slot(block, AT_APPLY if at else AT_BASE), &text)
         if size < 0 or not is_id(<const uint8_t *>text, 0, size, c"C"):
             return -1
-    for op in ops:
+    for op in <list><object>ops:
         if (type(op) is not Op and type(op) is not tuple) or len(<tuple>op) != 3:
             return -1
         size = text_in(PyTuple_GET_ITEM(op, 1), &text)

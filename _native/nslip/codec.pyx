@@ -417,13 +417,8 @@ cdef int put_untouched(Writer *w, SlipMessage message) except -1:
     return 1
 
 
-cdef inline bint is_odd(SlipMessage message) except -1:
-    """True if a message has more than its numbers and its slots say: an unknown frame, another value in a field, what was kept."""
-    cdef Touched touched = message.touched
-    if message.v.head[TW_FRAME] > TW_MAX_FRAME:
-        return True
-    if touched is None:
-        return False
+cdef inline bint is_odd(Touched touched) except -1:
+    """True if a message has more than its numbers and its slots say: another value in a field, what was kept."""
     if touched.fields is not None and any(touched.fields):
         return True
     return touched.extra is not None and not (PyDict_Check(touched.extra) and PyDict_GET_SIZE(touched.extra) == 0)
@@ -432,9 +427,13 @@ cdef inline bint is_odd(SlipMessage message) except -1:
 cdef int put_message(Writer *w, SlipMessage message) except -1:
     """The whole message. Returns 0 for anything unusual: written_parts() then writes or refuses it."""
     cdef Touched touched = message.touched
-    if is_odd(message):
+    if message.v.head[TW_FRAME] > TW_MAX_FRAME:
         return 0
-    if touched is None or touched.slots is None:
+    if touched is None:
+        return put_untouched(w, message)
+    if is_odd(touched):
+        return 0
+    if touched.slots is None:
         return put_untouched(w, message)
     reserve(w, 8 * TW_INTEGER_ROOM)
     w.draft.at = <char *>tw_put_header(<uint8_t *>w.draft.at, message.v.head)
@@ -567,13 +566,15 @@ def check(message):
 
 cdef bint clean(message) except -1:
     cdef SlipMessage it
+    cdef Touched touched
     if not isinstance(message, SlipMessage):
         return False
     it = <SlipMessage>message
-    if is_odd(it):
+    touched = it.touched
+    if it.v.head[TW_FRAME] > TW_MAX_FRAME or (touched is not None and is_odd(touched)):
         return False
-    if it.touched is not None and it.touched.slots is not None:
-        return are_clean(it.touched.slots)
+    if touched is not None and touched.slots is not None:
+        return are_clean(touched.slots)
     return (it.status is None or is_short(it.status)) and (it.tag is None or is_short(it.tag))
 
 
