@@ -24,7 +24,7 @@ cdef extern from "Python.h":
         void *ml_meth
         int ml_flags
     object PyCFunction_NewEx(PyMethodDef *method, PyObject *myself, object module)
-    object PyDescr_NewMethod(object owner, PyMethodDef *method)
+    object PyDescr_NewMethod(type owner, PyMethodDef *method)
     object PyObject_Vectorcall(object function, PyObject *const *arguments, size_t count, PyObject *names)
 
 cdef PyMethodDef[4] METHODS
@@ -59,7 +59,7 @@ def doors(names, loader, classes, decoder, encoder, checker):
     )
 
 
-def feeder(owner, front):
+def feeder(type owner not None, front):
     """The method ``feed`` of ``turnwire.Decoder``; front: its slot with the ``feed`` of ``Beginning``."""
     global FRONT, feed_closely
     FRONT, feed_closely = slot_offset(front), owner.feed
