@@ -123,7 +123,7 @@ class Linter:
         elif (said := task_of(record)) is not None and said[1] in ("OK", "FAIL", "ERROR"):
             known = self.tasks.get(said[0], _UNKNOWN)
             answer = known.answer or (said[1] if isinstance(block, Result) and said[1] != "ERROR" else "")
-            self.tasks[said[0]] = known._replace(answer=answer, ended=True)
+            self.tasks[said[0]] = KnownTask(*known[:3], answer, True)
         if isinstance(block, Result):
             self.produced.update(token.strip() for token in (block.get("PRODUCED") or "").split(","))
         elif isinstance(block, FileOp):
