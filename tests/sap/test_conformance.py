@@ -16,6 +16,7 @@ from turnwire import sap
 from turnwire.checklists import CONFORMS
 from turnwire.errors import EncodeError
 from turnwire.read.located import conform
+from turnwire.sap.checklist import SapChecklist
 
 NAMES = [
     "Valid ids and timestamps",
@@ -226,3 +227,15 @@ def test_a_task_without_a_result_is_late_behind_its_deadline(now, late):
     for texts in ((asked, other), (asked, other, earlier), (asked, earlier, other)):
         found = sap.conformance(*map(json.dumps, texts)).line("deadline")
         assert bool([fault for fault in found.faults if asked["taskId"] in fault.text]) is late
+
+
+def test_answers_to_tasks_that_were_not_seen_crowd_out_no_task() -> None:
+    checklist = SapChecklist()
+    checklist.message(sap.decode(json.dumps(TASK)), 1)
+    for line in range(2, 6):
+        unseen = changed(RESULT, "/taskId", f"00000000-0000-4000-8000-{line:012}")
+        checklist.message(sap.decode(json.dumps(unseen)), line)
+        checklist.forget(2)
+    checklist.end()
+    assert [(one.clause, one.line) for one in checklist.open] == [("processing", 1)]
+    assert [one.line for one in checklist.faults if one.clause == "correlation"] == [4, 5]

@@ -96,6 +96,7 @@ class SapChecklist(checklists.RecordChecklist):
         self._now = None if now is None else datetime.fromtimestamp(now, UTC)
         self._clock: datetime | None = None
         self._lifecycle = Lifecycle(strict=False)
+        self._tasks = deque[tuple[TaskProgress, Task]]()  # in the order in which they were sent
         self._correlations: dict[str, TaskProgress | None] = {}  # correlationId -> its task, None for several
         self._early = deque[tuple[int, int | None, Result | Ack | Nack]]()  # what answers no task that was seen before
 
@@ -154,6 +155,7 @@ class SapChecklist(checklists.RecordChecklist):
         known, correlation = self._lifecycle[task._fields["taskId"]], task._fields["correlationId"].lower()
         if known.place is None:
             known.task, known.place = known.task or task, (line, offset)
+            self._tasks.append((known, known.task))
             self._correlations[correlation] = None if correlation in self._correlations else known
         else:  # it is sent once more
             known.refused = False
@@ -224,32 +226,31 @@ class SapChecklist(checklists.RecordChecklist):
     def forget(self, room: int) -> None:
         """Forgets the oldest tasks beyond ``room``, and the oldest answers to tasks that were not seen. A task that has
         not ended stays open."""
-        tasks = self._lifecycle._tasks
-        while len(tasks) > room:
-            known = tasks.pop(next(iter(tasks)))
-            if known.place is not None and not known.refused and not known.done:
+        while len(self._tasks) > room:
+            known, _ = self._tasks.popleft()
+            self._lifecycle.forget(known.task_id)
+            if not known.refused and not known.done:
                 self.give_up("processing", known.place[0])
         while len(self._correlations) > room:
             del self._correlations[next(iter(self._correlations))]
         while len(self._early) > room:
-            self._early.popleft()
+            early = self._early.popleft()[2]
+            if isinstance(early, Result) and self._asked(early)[0] is None:
+                self._lifecycle.forget(early.task_id)
 
     def end(self) -> None:
         """Checks results by tasks that came later, and what is unfinished."""
-        tasks = [
-            (one, one.task) for one in self._lifecycle._tasks.values() if one.place is not None and one.task is not None
-        ]
         for line, offset, early in self._early:
             known, answers = self._asked(early)
             self._tell(self._answer(early, known), line, offset)
             if answers:
                 self.applied.add("correlation")
-            elif tasks:
+            elif self._tasks:
                 name = early.task_id if isinstance(early, Result) else early.message_id
                 text = f"a{'n' * (early.kind == 'Ack')} {early.kind} answers {name}, which is the id of no task here"
                 self.fault("correlation", line, text, offset)
         moment = self._now or self._clock
-        for known, task in tasks:
+        for known, task in self._tasks:
             if known.refused or known.done:
                 continue
             deadline, (line, offset) = _deadline(task), known.place
