@@ -186,6 +186,15 @@ def test_what_is_late_at_a_moment_is_a_fault(now: float | None) -> None:
     assert [fault.clause for fault in judge.open] == ["loop"] * (not late)
 
 
+def test_however_much_is_late_all_that_is_unfinished_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = CHECKLIST.judge(now=4.0e9)
+    monkeypatch.setattr(judge, "_monitor", Monitor(remember=2))
+    for line in range(1, 6):
+        judge.message(dispatch(f"T-{line}"), line)
+    judge.end()
+    assert [fault.line for fault in judge.faults] == [1, 2, 3, 4, 5] and not judge.open
+
+
 def test_what_is_no_envelope_was_judged_as_one() -> None:
     text = kick.encode(dispatch("T-1")).replace("⫻command/", "command/")
     found = kick.conformance(text)

@@ -175,14 +175,15 @@ class KickChecklist(checklists.RecordChecklist):
         late = dict(self._monitor.late)
         for one, text in self._monitor.waiting():
             line, offset = one.place
-            if one.id in late:
-                self.fault(ENDS[one.kind], line, f"overdue: {late.pop(one.id)[1]}: {text}", offset)
+            if one.late:
+                late.pop(one.id, None)
+                self.fault(ENDS[one.kind], line, f"overdue: {one.late}: {text}", offset)
             else:
                 self.left(ENDS[one.kind], line, text, offset, one.since)
         super().end()
-        for one, text in late.values():
+        for one in late.values():
             line, offset = one.place
-            self.doubt(ENDS[one.kind], line, f"late: {text}", offset)
+            self.doubt(ENDS[one.kind], line, f"late: {one.late}", offset)
 
 
 @lru_cache(64)

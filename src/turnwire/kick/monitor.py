@@ -147,10 +147,11 @@ class Tracked:
     kind: "task", "question" or "violation". id: of the envelope that began it. name: the id of its task, or None.
     group: its correlation, or its own id. number: counts what begins. agent: to whom it went. since: when it began, as
     written. place: where, as the host says it. ended: whether it has its end. keys: those under which the table has
-    it, by their word. alarm: the one that counts; older ones are void.
+    it, by their word. alarm: the one that counts; older ones are void. late: the words of the last deadline that it
+    missed, or "".
     """
 
-    __slots__ = ("agent", "alarm", "ended", "group", "id", "keys", "kind", "name", "number", "place", "since")
+    __slots__ = ("agent", "alarm", "ended", "group", "id", "keys", "kind", "late", "name", "number", "place", "since")
 
     def __init__(self, fed: _Feed, kind: str, number: int) -> None:
         envelope = fed.envelope
@@ -161,6 +162,7 @@ class Tracked:
         self.agent = envelope.receiver
         self.number = number
         self.ended = False
+        self.late = ""
         self.keys: dict[str, set[Hashable]] = {}
         self.alarm: _Alarm | None = None
 
@@ -276,7 +278,7 @@ class Monitor:
         self._table = Table()
         self._alarms: list[_Alarm] = []  # a heap
         self.late = Recent(remember)
-        """id -> what was too late, whether it has ended since or not, and words."""
+        """id -> what was too late, whether it has ended since or not; of what waits, ``Tracked.late`` knows it."""
         self._ended: deque[Tracked] = deque()
         self._numbers = count(1)  # of what begins, and of alarms
         self._to_resume = 0  # so many tasks may go on by now
@@ -310,7 +312,7 @@ class Monitor:
                 alarm[3].alarm = alarm
                 heapq.heappush(self._alarms, alarm)
             raise
-        self.late.update(map(_late, due))
+        self._note_late(due)
 
     def _judge(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell, place: Any) -> None:
         warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []
@@ -345,7 +347,7 @@ class Monitor:
     def overdue(self, now: float) -> list[Event]:
         """Returns the events of deadlines that expired before ``now`` and were not yet reported."""
         due = self._due(now)
-        self.late.update(map(_late, due))
+        self._note_late(due)
         return list(map(_overdue, due))
 
     def resume(self, name: str, now: float | None = None) -> list[Event]:
@@ -410,6 +412,11 @@ class Monitor:
                 alarm[3].alarm = None
                 found.append(alarm)
         return found
+
+    def _note_late(self, due: list[_Alarm]) -> None:
+        for _, _, kind, what in due:
+            what.late = _OVERDUE_TEXT[kind]
+            self.late.setdefault(what.id, what)
 
     def _end(self, what: Tracked, *words: str) -> None:
         """Ends something: it has no alarm and no keys of these words any more, and is forgotten once ``remember``
@@ -731,8 +738,3 @@ def _pairs(query: Tracked, asker: str) -> list[Hashable]:
 def _overdue(alarm: _Alarm) -> Event:
     _, _, kind, what = alarm
     return Event(EventKind.OVERDUE, what.name, None, what.id, _OVERDUE_TEXT[kind])
-
-
-def _late(alarm: _Alarm) -> tuple[str, tuple[Tracked, str]]:
-    _, _, kind, what = alarm
-    return what.id, (what, _OVERDUE_TEXT[kind])
