@@ -295,3 +295,13 @@ def test_threads_share_an_agent():
     with ThreadPoolExecutor(4) as pool:
         clocks = pool.map(lambda _: agent.say(package.Knowledge, "k", confidence=1).logical_clock, range(200))
     assert sorted(clocks) == list(range(1, 201))
+
+
+def test_values_that_are_not_of_json_are_refused_and_never_made_fit():
+    known = example(Kind.KNOWLEDGE)
+    with pytest.raises(DecodeError) as told:
+        package.Knowledge.from_dict({**known, "payload": {**known["payload"], "evidence_refs": ("a",)}})
+    assert (told.value.reason, told.value.path) == (Reason.WRONG_TYPE, "/payload/evidence_refs")
+    numbered = package.Knowledge.from_dict({**known, "payload": {**known["payload"], 1: "x"}})
+    with pytest.raises(EncodeError):
+        package.encode(numbered, strict=False)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 else:
     _core = _backend.load("json.codec")
 
+copied = _core.copied
+
 
 class LazyObject:
     """A message over its JSON object, or over the text that was read until somebody asks for the object."""
@@ -97,7 +99,7 @@ def maker(wire: str, keys: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
 
 def plain(value: Any) -> Any:
     """A copy of a value in which messages and records are dicts, tuples lists, and members of enums their values."""
-    return _core.copied(value, _plain_of)
+    return copied(value, _plain_of)
 
 
 def _plain_of(value: Any) -> Any:

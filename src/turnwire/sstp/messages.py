@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason
-from turnwire.json.lazy_object import LazyObject, forget_text, maker, plain
+from turnwire.json.lazy_object import LazyObject, copied, forget_text, maker
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Kind
 
 _KNOWN = frozenset(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields)
@@ -141,7 +141,7 @@ class Message(LazyObject, contract.Message):
 
     def to_dict(self) -> dict[str, Any]:
         """Returns a deep copy of the message as plain dicts and lists."""
-        result: dict[str, Any] = plain(fields_of(self))
+        result: dict[str, Any] = _plain(fields_of(self))
         return result
 
     @classmethod
@@ -151,7 +151,7 @@ class Message(LazyObject, contract.Message):
         from turnwire.sstp.codec import from_fields
 
         contract.expect_mapping(fields, WIRE)
-        found = from_fields(plain(fields))
+        found = from_fields(_plain(dict(fields)))
         if not isinstance(found, cls):
             text = f"this is {type(found).__name__}, not {cls.__name__}"
             raise DecodeError(Reason.UNKNOWN_KIND, text, wire=WIRE, path="/header/kind")
@@ -195,6 +195,17 @@ def _live(fields: dict[str, Any], name: str) -> Fields:
     if type(part) is not Fields:
         part = fields[name] = Fields(part)
     return part
+
+
+def _plain(value: Any) -> Any:
+    """A deep copy of dicts and lists. Anything else stays as it is, so that the rules see a value of a wrong type."""
+    return copied(value, _plain_of)
+
+
+def _plain_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
 
 
 _RETENTION = re.compile("retention:([0-9]{1,9})d")
