@@ -88,17 +88,19 @@ def row_of(field: Field, must: bool, rules: Callable[[Table], Any], mark: str = 
     return Row(field.name, kind, must, field.nullable, mark, words, calm, inner)
 
 
-def findings(fields: Any, table: Iterable[Field], path: str, absent: Mapping[str, str]) -> Iterator[Issue]:
+def findings(
+    fields: Any, table: Iterable[Field], path: str, absent: Mapping[str, str], owner: Table | None = None
+) -> Iterator[Issue]:
     """The issues of the fields of an object, in the order of its table; an "error" is what reading refuses.
 
-    absent: need -> the severity of the absence of such a field, if that is an issue.
+    absent: need -> the severity of the absence of such a field, if that is an issue. owner: the object, to name it.
     """
     for field in table:
         name = field.name
         if name in fields:
             yield from judged(fields[name], field, f"{path}/{name}", absent)
         elif (severity := absent.get(field.need)) is not None:
-            text = f"{name} is required"
+            text = f"{owner.name} must have {name} (section {owner.section})" if owner else f"{name} is required"
             yield Issue(Reason.MISSING_FIELD, f"{path}/{name}", "warning" if field.late else severity, text)
 
 
@@ -118,6 +120,6 @@ def judged(
             if not (is_plain and isinstance(item, kind.items.types)):
                 yield from judged(item, field, f"{where}/{pointer_step(str(key))}", absent, kind.items)
     elif field.table is not None:
-        yield from findings(value, field.table.fields, where, absent)
+        yield from findings(value, field.table.fields, where, absent, field.table if field.table.section else None)
     elif kind.fault is not None and (fault := kind.fault(value, field)) is not None:
         yield Issue(fault[0], where, *fault[1:])
