@@ -10,6 +10,7 @@ from tests.above import backend  # noqa: F401  (a fixture)
 from tests.conftest import raised
 from turnwire import csp
 from turnwire.csp import lints
+from turnwire.csp.checklist import CspChecklist
 from turnwire.csp.lints import LAW_TEXT_LEAST, Routing, filler, routing_laws
 
 DEFS = "DEF SRC = src/\nDEF LIB = lib/\nDEF CODER = coder\n\n"
@@ -332,3 +333,13 @@ def test_a_classifier_says_which_laws_a_task_falls_under():
     judged = csp.conformance(text, classify=classify).line("laws")
     assert judged.status == "fail" and asked == [["L1", "L2"]] * 2
     assert [found.text for found in judged.faults] == ["L1: Refactoring goes to REF only, T1 went to CODER"]
+
+
+def test_answers_to_tasks_that_were_not_given_crowd_out_no_task() -> None:
+    judge = CspChecklist()
+    texts = [task(1), *(result(number, sender="CODER", receiver="MAIN") for number in (*range(10, 15), 1))]
+    for line, text in enumerate(texts, 1):
+        judge.message(csp.decode(text), line)
+        judge.forget(2)
+    judge.end()
+    assert [one.line for one in judge.faults if one.clause == "answers"] == [2, 3, 4, 5, 6] and not judge.open

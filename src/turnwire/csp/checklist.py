@@ -138,7 +138,7 @@ class CspChecklist(checklists.RecordChecklist):
         """Forgets the oldest tasks, agents, results and files beyond ``room``, and the checkpoints at which no message
         can come any more. A task that is forgotten stays open."""
         for task in self.linter.forget(room):
-            if task.place is not None and not task.ended:
+            if not task.ended:
                 self.give_up("answers", task.place[0])
 
     def _pass(self, offset: int | None) -> None:
@@ -208,7 +208,7 @@ class CspChecklist(checklists.RecordChecklist):
         """Checks what is behind the last message, and the tasks that have no answer."""
         self._pass(None)
         for name, task in self.linter.tasks.items():
-            if task.place is not None and not task.ended:
+            if not task.ended:
                 line, offset = task.place
                 self.left("answers", line, f"{task.owner} has not answered {name}", offset)
         super().end()

@@ -48,17 +48,14 @@ REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 
 
 class KnownTask(NamedTuple):
-    """A task. ctx: where it was given; owner: to whom; place: where that stands, as the host says it, None for one that
-    was only answered. answer: the STATUS of its final RESULT, or "". ended: whether an ERROR or that ended it."""
+    """A task. ctx: where it was given; owner: to whom; place: where that stands, as the host says it. answer: the
+    STATUS of its final RESULT, or "". ended: whether an ERROR or that ended it."""
 
-    ctx: str | None = None
-    owner: str = ""
-    place: Any = None
+    ctx: str | None
+    owner: str
+    place: Any
     answer: str = ""
     ended: bool = False
-
-
-_UNKNOWN = KnownTask()
 
 
 class Linter:
@@ -71,6 +68,7 @@ class Linter:
     def __init__(self, store: Store | None = None) -> None:
         self.state = State() if store is None else State(store.at("C0").defs, store.laws)
         self.tasks: dict[str, KnownTask] = {}
+        self.unasked: dict[str, str] = {}  # id of a task that was not given -> the STATUS of its final RESULT
         self.agents: set[str] = set()
         self.produced: set[str] = set()
         self.files: set[str] = set()
@@ -117,13 +115,16 @@ class Linter:
         self.agents.update(name for name in (record.sender, record.receiver) if name)
         block = record.block
         if isinstance(block, Task):
-            if self.tasks.get(block.id, _UNKNOWN).ended:  # it is given once more, and the newest now
+            self.unasked.pop(block.id, None)
+            if (known := self.tasks.get(block.id)) is not None and known.ended:  # given once more, and the newest now
                 del self.tasks[block.id]
             self.tasks[block.id] = KnownTask(record.ctx, block.get("OWNER") or record.receiver or "", place)
         elif (said := task_of(record)) is not None and said[1] in ("OK", "FAIL", "ERROR"):
-            known = self.tasks.get(said[0], _UNKNOWN)
-            answer = known.answer or (said[1] if isinstance(block, Result) and said[1] != "ERROR" else "")
-            self.tasks[said[0]] = KnownTask(*known[:3], answer, True)
+            answer = said[1] if isinstance(block, Result) and said[1] != "ERROR" else ""
+            if (known := self.tasks.get(said[0])) is not None:
+                self.tasks[said[0]] = KnownTask(*known[:3], known.answer or answer, True)
+            elif answer:
+                self.unasked.setdefault(said[0], answer)
         if isinstance(block, Result):
             self.produced.update(token.strip() for token in (block.get("PRODUCED") or "").split(","))
         elif isinstance(block, FileOp):
@@ -132,9 +133,11 @@ class Linter:
 
     def forget(self, room: int) -> Iterator[KnownTask]:
         """Forgets the oldest tasks, and some agents, results and files, beyond ``room`` of each; and the states that no
-        message can come from any more. Returns these tasks."""
+        message can come from any more. Yields these tasks; the rest follows when all are taken."""
         while len(self.tasks) > room:
             yield self.tasks.pop(next(iter(self.tasks)))
+        while len(self.unasked) > room:
+            del self.unasked[next(iter(self.unasked))]
         for names in (self.agents, self.produced, self.files):
             while len(names) > room:
                 names.pop()
@@ -274,7 +277,7 @@ def _stale(record: CspMessage, linter: Linter) -> Iterable[str]:
     if record.ctx == state.head or record.ctx not in state.checkpoints:
         return []
     task = "" if isinstance(record.block, Task) else (task_of(record) or ("", ""))[0]
-    if task and linter.tasks.get(task, _UNKNOWN).ctx == record.ctx:  # an answer may be given where its task was
+    if task in linter.tasks and linter.tasks[task].ctx == record.ctx:  # an answer may be given where its task was
         return []
     return [f"CTX is {record.ctx}, the head is {state.head}"]
 
@@ -282,14 +285,14 @@ def _stale(record: CspMessage, linter: Linter) -> Iterable[str]:
 @_rule(Reason.NO_TASK, Result, Error, severity="warning")
 def _no_task(record: Any, linter: Linter) -> Iterable[str]:
     said = task_of(record)
-    given = said is None or linter.tasks.get(said[0], _UNKNOWN).place is not None
-    return [] if said is None or given else [f"no TASK {said[0]} was given"]
+    return [] if said is None or said[0] in linter.tasks else [f"no TASK {said[0]} was given"]
 
 
 @_rule(Reason.DUP_RESULT, Result, severity="warning")
 def _answered(record: Any, linter: Linter) -> Iterable[str]:
-    answer = linter.tasks.get(record.block.id, _UNKNOWN).answer
-    return [f"{record.block.id} was already answered: {answer}"] if answer else []
+    task = record.block.id
+    answer = linter.tasks[task].answer if task in linter.tasks else linter.unasked.get(task)
+    return [f"{task} was already answered: {answer}"] if answer else []
 
 
 @_rule(Reason.FILLER, CspMessage, Junk)
