@@ -1,4 +1,4 @@
-/* Reads lines that are one JSON value, an array or a string. The readable twin is json/_values_py.py. */
+/* Reads lines that are one JSON value, an array or a string. The readable twin is json/_text_py.py. */
 #ifndef TURNWIRE_JSON_VALUES_H
 #define TURNWIRE_JSON_VALUES_H
 

@@ -1,6 +1,5 @@
 /* Messages behind the prefixes of lines: CSP/1, and objects over several lines. The lines that begin alike are joined to a text
- * with a map of its places, and the message is read there. The readable twins are log/search/prefixed.py and, of the forms that lines
- * have, log/search/carriers.py. Included by search.h. */
+ * with a map of its places, and the message is read there. The readable twin is log/search/carriers.py. Included by search.h. */
 #ifndef TURNWIRE_SEARCH_PREFIXED_H
 #define TURNWIRE_SEARCH_PREFIXED_H
 

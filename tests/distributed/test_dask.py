@@ -22,7 +22,7 @@ import turnwire  # noqa: E402
 from tests.cli.running import turnwire as turnwire_command  # noqa: E402
 from tests.distributed.blocks import MARKER, counting, killed_once, planned_with_others, poison  # noqa: E402
 from tests.log.engines import UPSTREAM  # noqa: E402
-from turnwire.distributed import NAME, Manifest, dask_scan, local_cluster, run_block  # noqa: E402  # noqa: E402
+from turnwire.distributed import NAME, Manifest, dask_scan, local_cluster, run_block  # noqa: E402
 from turnwire.log import plan, write  # noqa: E402
 
 pytestmark = [

@@ -339,21 +339,32 @@ print("fine")
     assert run(program, backend) == "fine\n"
 
 
+LINES = (
+    b'@a3|f0|c1|S0|d1|T1|gH|t"he \\"said\\" what was long enough"#',
+    b"@a3|f1|c1|S0|d1|T1#",
+    b'{"log":"@a3|f0|c1|S0|d1|T1|t\\"in a string, and long enough\\"#"}',
+    "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ dö it\n".encode(),
+)
+
+
+@pytest.mark.parametrize("wire", [None, "nslip", "csp"])
+@pytest.mark.parametrize("rows", [[], slice(None, None, 2), slice(3, 3), [5, 1, 1], slice(None, None, -1)], ids=str)
+def test_picked_rows_are_those_of_the_batch(wire: str | None, rows: Any) -> None:
+    (batch,) = turnwire.scan(b"\n".join(LINES * 40) + b"\n", wire=wire)
+    numbers = range(len(batch))[rows] if isinstance(rows, slice) else rows
+    picked, whole = pa.record_batch(batch.picked(rows)), pa.record_batch(batch).to_pylist()
+    picked.validate(full=True)
+    assert picked.to_pylist() == [whole[number] for number in numbers]
+
+
 def test_small_batches_of_many_files_are_joined(tmp_path: Path) -> None:
     """The same rows in the same order as those of the batches: texts with escapes, absent values, names of files."""
-    pyarrow = pytest.importorskip("pyarrow")
-    lines = [
-        b'@a3|f0|c1|S0|d1|T1|gH|t"he \\"said\\" what was long enough"#',
-        b"@a3|f1|c1|S0|d1|T1#",
-        b'{"log":"@a3|f0|c1|S0|d1|T1|t\\"in a string, and long enough\\"#"}',
-        "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ dö it\n".encode(),
-    ]
     for number in range(30):
-        content = b"\n".join(lines[place % 4] for place in range(number % 7)) + b"\n"
+        content = b"\n".join(LINES[place % 4] for place in range(number % 7)) + b"\n"
         (tmp_path / f"{number:03}.log").write_bytes(content if number % 25 else content * 20)
     for wire in (None, "nslip", "csp"):
-        table = pyarrow.table(turnwire.scan(tmp_path, wire=wire))
-        parts = [pyarrow.record_batch(batch) for batch in turnwire.scan(tmp_path, wire=wire)]
+        table = pa.table(turnwire.scan(tmp_path, wire=wire))
+        parts = [pa.record_batch(batch) for batch in turnwire.scan(tmp_path, wire=wire)]
         plain = [part.to_pylist() for part in parts]
         assert table.to_pylist() == [row for rows in plain for row in rows]
         assert table.column("file").num_chunks < len(parts) / 10

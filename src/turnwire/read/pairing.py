@@ -1,6 +1,6 @@
 """Pairs messages and tool calls with their answers, and measures how long these took.
 
-The rules (which kinds ask, which answer) are data of each wire: ``<package>/pairs.py``, in the terms of
+The rules (which kinds ask, which answer) are data of each wire: ``PAIRS`` of ``<package>/bulk.py``, in the terms of
 ``turnwire.pairs``. Whole columns of records are paired at once; the core does it (``log.aggregate``).
 
 An answer settles the request of its task; where it names none, the one that has waited longest, or every one where its
