@@ -79,8 +79,7 @@ CUT = (b"\xff", b"\x80", b"\xc3", b"\xe3\x83", b"\xf0\x9f\x98")
 
 
 MODULES = {"kick": "kick.format"}
-"""Chooses among the code for several processors; the JSON of the others is tested over every place in
-``log/test_json_steps.py``."""
+"""Chooses among the code for several processors; the corpora of ``fuzz`` compare that of the others."""
 
 
 @needs_both

@@ -572,11 +572,17 @@ cdef tuple TEXTS = ("sender", "receiver", "conversation")
 cdef dict WIDTHS = {"u8": 1, "enum": 1, "bool": 1}
 
 
+cdef set WRITTEN = {"offset", "length", "place", "size", "present", "own_bytes"}
+cdef set REJECTED = {"offset", "length", "line", "fault", "own_bytes", "reason"}
+
+
 cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows, size_t room, size_t bad,
                 size_t reject_room) except -1:
     cdef tw_json_rows *r = &k.rows
     cdef tw_column *c
     cdef Py_ssize_t place
+    if not (WRITTEN <= columns.keys() and REJECTED <= rejects.keys()):
+        raise ValueError("columns are missing that the search writes unasked")
     r.count, r.room = rows, room
     r.offset = <int64_t *>column(columns, "offset", room, 8)
     r.length = <int64_t *>column(columns, "length", room, 8)

@@ -189,8 +189,8 @@ def _bits(valid: Any) -> Bits | None:
 def _export_batch(address: int, batch: Any) -> None:
     """Fills a struct ArrowArray at this address from a batch. Each column holds the memory that it needs."""
     columns: tuple[Column, ...] = batch.columns
-    plan = ((),) * len(columns) if batch.layout is None else _plan(batch.layout)
-    arrays, buffer, arena = batch.memory
+    plan = ((),) * len(columns) if batch._layout is None else _plan(batch._layout)
+    arrays, buffer, arena = batch._memory
     found = filled(plan, arrays, buffer, arena, batch.kept, lambda place: _column(batch, columns[place]))
     _core.export(address, batch.kept, found)
 

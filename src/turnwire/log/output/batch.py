@@ -58,7 +58,7 @@ class Columns:
     """A table of columns: their names, and the methods of the Arrow export."""
 
     columns: tuple[Column, ...]
-    layout: Layout | None = None
+    _layout: Layout | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class Columns:
         return self[column.name]
 
     @property
-    def memory(self) -> tuple[dict[str, NDArray[Any]], memoryview, memoryview]:
+    def _memory(self) -> tuple[dict[str, NDArray[Any]], memoryview, memoryview]:
         """The arrays of its layout, the bytes that they point to, and those behind their end."""
         return {}, memoryview(b""), memoryview(b"")
 
@@ -146,7 +146,7 @@ class Layout:
         self.origins = {column.name: _origin(scanner, column) for column in columns}
 
 
-_layout = lru_cache(64)(Layout)
+_layout_of = lru_cache(64)(Layout)
 
 
 class Batch(Columns):
@@ -161,7 +161,7 @@ class Batch(Columns):
         self._scanner = scanner
         self._rows = rows
         self.columns = columns
-        self.layout: Layout = _layout(scanner, columns)
+        self._layout: Layout = _layout_of(scanner, columns)
 
     def __len__(self) -> int:
         return self._rows.count
@@ -175,8 +175,8 @@ class Batch(Columns):
         return self._rows.file
 
     @property
-    def memory(self) -> tuple[dict[str, NDArray[Any]], memoryview, memoryview]:
-        """As :attr:`Columns.memory`."""
+    def _memory(self) -> tuple[dict[str, NDArray[Any]], memoryview, memoryview]:
+        """As :attr:`Columns._memory`."""
         return self._rows.arrays, self._rows.buffer, self._arena
 
     @property
@@ -230,7 +230,7 @@ class Batch(Columns):
         return TextColumn(memoryview(b""), empty, empty, Bits(empty.view(np.uint64), 0), None, None)
 
     def _origin(self, column: Column) -> Origin:
-        return self.layout.origins.get(column.name) or _origin(self._scanner, column)
+        return self._layout.origins.get(column.name) or _origin(self._scanner, column)
 
     def picked(self, rows: Any = None, columns: Iterable[str] | None = None) -> Batch:
         """A batch of some records (a mask, a slice, or their numbers in order; all by default) and some columns.
@@ -269,7 +269,7 @@ class Batch(Columns):
     def _decimal(self, source: str, bit: int | None) -> TextColumn:
         """A column of whole numbers as text."""
         numbers, valid = self._rows.arrays[source][: self._rows.count], None if bit is None else Bits(self._masks, bit)
-        if numbers.dtype.kind != "i":
+        if numbers.dtype == np.uint64:
             return NumberColumn(np.ascontiguousarray(numbers), valid)
         there = rows_of(valid, len(numbers)).tolist()  # of wires that others register
         return column_of([str(one).encode() if some else None for one, some in zip(numbers, there, strict=True)])
