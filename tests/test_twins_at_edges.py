@@ -233,14 +233,14 @@ def test_days_of_february() -> None:
 
 RELEASE = """
 import ctypes, sys
-from turnwire._native.log import callbacks
+from turnwire._native.log import arrow
 def release(address):
     print(address == ctypes.addressof(memory))
     ctypes.cast(address, ctypes.POINTER(ctypes.c_void_p))[1] = None
     raise KeyboardInterrupt
 sys.unraisablehook = lambda told: None
 memory = (ctypes.c_void_p * 2)(1, 1)
-ctypes.CFUNCTYPE(None, ctypes.c_void_p)(callbacks.foreign(release, 8))(ctypes.addressof(memory))
+ctypes.CFUNCTYPE(None, ctypes.c_void_p)(arrow.foreign(release, 8))(ctypes.addressof(memory))
 """
 
 

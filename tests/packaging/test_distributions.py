@@ -103,7 +103,7 @@ def test_an_sdist_is_built_without_cython_until_a_source_is_changed(sdist: Path,
     assert "Cython is asked for" not in built(**barred)
     made = {path.relative_to(tree / "build") for path in (tree / "build").rglob("*.c")}
     assert made == {path.relative_to(tree / "generated") for path in (tree / "generated").rglob("*.c")}
-    source = tree / "_native" / "log" / "callbacks.pyx"
+    source = tree / "_native" / "log" / "arrow.pyx"
     source.write_text(source.read_text("utf-8") + "\nADDED_BY_A_TEST = 'a value of its own'\n", "utf-8")
     os.utime(source, (1, 1))  # older than the C, as what comes out of an archive may be
     with pytest.raises(AssertionError, match="Cython is asked for"):
@@ -112,7 +112,7 @@ def test_an_sdist_is_built_without_cython_until_a_source_is_changed(sdist: Path,
         if other != source:
             other.unlink()  # all are written anew, which takes 12 CPU seconds: this one is looked at
     built()
-    assert "a value of its own" in (tree / "build" / "_native" / "log" / "callbacks.c").read_text("utf-8")
+    assert "a value of its own" in (tree / "build" / "_native" / "log" / "arrow.c").read_text("utf-8")
 
 
 def test_the_wheel_holds_every_module_with_its_stub_and_no_source_of_the_core(wheel: Path) -> None:
