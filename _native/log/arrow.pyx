@@ -227,7 +227,7 @@ cdef int64_t without_escapes(tw_texts *texts, Py_ssize_t count, object side, int
 
 
 def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t count, column_at, rooms, zeros, plain):
-    """The arrays of columns of ``count`` rows, as :func:`arrays.export` takes them. Texts become views: the length (i32),
+    """The arrays of columns of ``count`` rows, as :func:`export` takes them. Texts become views: the length (i32),
     then either up to 12 bytes of text with zeros behind, or the first four bytes, the number of the buffer (i32) and the
     offset in it (i32).
 
@@ -256,6 +256,7 @@ def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t 
                 continue
             values = arrays.get(step[1]) if step else None
             if how == "values" and values is not None and values.dtype is step[2]:
+                memory(values, count * <Py_ssize_t>values.itemsize)
                 found[place] = values_of(values, (masks, step[3]), step[4], step[5], count)
                 continue
             json = how == "spans" and step[5]

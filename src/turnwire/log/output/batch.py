@@ -74,10 +74,6 @@ class Columns:
         text = f"{name!r} is not in this {type(self).__name__}; its columns are {', '.join(self.names)}"
         raise UnknownKey("column", name, self.names, text)
 
-    def source(self, column: Column) -> str:
-        """The name of the column whose values a column repeats, else its own name."""
-        return column.name
-
     def values(self: Any, column: Column) -> Any:
         """The values of one of its columns."""
         return self[column.name]
@@ -277,10 +273,6 @@ class Batch(Columns):
     @cached_property
     def _masks(self) -> NDArray[Any]:
         return self._rows.arrays["present"][: self._rows.count]
-
-    def source(self, column: Column) -> str:
-        origin = self._origin(column)
-        return origin.name if origin.how in ("column", "text") else column.name
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of the files in this batch, and for each record the index of its file (i32), or -1."""
