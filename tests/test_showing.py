@@ -14,9 +14,8 @@ import pytest
 import turnwire
 from turnwire import csp, kick, nslip, sap, sstp
 from turnwire._backend import core_module
-from turnwire.characters import UNSAFE, escaped_json
 from turnwire.nslip.spec import Slot
-from turnwire.showing import MOST_ROWS, MOST_TEXT, cell, fields, table
+from turnwire.showing import MOST_ROWS, MOST_TEXT, UNSAFE, cell, escaped_json, fields, table
 
 pytestmark = pytest.mark.once
 

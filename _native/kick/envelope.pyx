@@ -223,7 +223,7 @@ cdef bint is_channel(str channel):
 
 cdef inline bint has_form(str text, bint (*form)(const unsigned char *, size_t) noexcept) noexcept:
     """True for a text of ASCII that has a form: a UUID of version 4 and the RFC 9562 variant in 36 characters, or a
-    timestamp that is certainly valid, of which :mod:`turnwire.kick.times` decides otherwise."""
+    timestamp that is certainly valid, of which :mod:`turnwire.json.times` decides otherwise."""
     return PyUnicode_IS_ASCII(text) and form(<const unsigned char *>PyUnicode_DATA(text), <size_t>PyUnicode_GET_LENGTH(text))
 
 

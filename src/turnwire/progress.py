@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from typing import Any, Self
 
-from turnwire.phrases import counted
+from turnwire.showing import counted
 
 PATIENCE = 0.5
 INTERVAL = 0.1

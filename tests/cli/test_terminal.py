@@ -19,9 +19,9 @@ from hypothesis import given, strategies as st
 
 from tests.cli.running import HASTY, REAL, environment, needs_posix, on_terminal, process, turnwire
 from turnwire import nslip, progress
-from turnwire.characters import escaped_json
 from turnwire.cli import outcome, output as tables
 from turnwire.cli.output import escaped, printable, shortened, width
+from turnwire.showing import escaped_json
 
 pytestmark = pytest.mark.once
 

@@ -17,7 +17,7 @@ from turnwire import kick, nslip, registry
 from turnwire.cli import main
 from turnwire.cli.commands.validate import Finding, document_findings
 from turnwire.errors import Issue, Reason
-from turnwire.kick.documents import DOCUMENTS, read_record
+from turnwire.kick.space import DOCUMENTS, read_record
 
 pytestmark = pytest.mark.once
 

@@ -220,7 +220,7 @@ def _pointers(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:
 def _places(package: ModuleType, data: bytes) -> Any:
     """The places of values in JSON text."""
     value = _json(data)
-    place_of = import_module("turnwire.json.pointers").place_of
+    place_of = import_module("turnwire.json.faults").place_of
     return None if value is None else [(one, place_of(data, one)) for one in islice(_pointers(value), 60)]
 
 

@@ -20,7 +20,7 @@ from turnwire.contract import LIMITS
 from turnwire.json import _codec_py as pure_codec, _text_py as pure_text, _write_py as pure_write, lazy_object
 from turnwire.sap import rules as sap_rules
 from turnwire.sap.codec import kind_of
-from turnwire.sstp.rules import findings
+from turnwire.sstp.codec import findings
 from turnwire.sstp.spec import Kind
 
 needs_native = pytest.mark.skipif(PURE_ONLY, reason="the pure twin makes the object at once")

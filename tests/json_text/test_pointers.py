@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from turnwire.json import pointers
+from turnwire.json import faults as pointers
 
 NAMES = ("a", "b", "", "a/b", "~", "~1", "é", "日", "😀", 'say "so"', "back\\slash", "\n", "0", "x" * 40)
 SPACES = ("", "", " ", "\t", "\n  ", "\r\n")

@@ -11,9 +11,9 @@ from tests.conftest import raised
 from turnwire import kick
 from turnwire.checklists import FAIL, PASS
 from turnwire.errors import DecodeError, EncodeError, Reason, RuleError
-from turnwire.kick import Section, Space, channels, codec, documents
+from turnwire.kick import Section, Space, channels, codec
 from turnwire.kick.bulk import SCANNER
-from turnwire.kick.documents import columns, faults, is_document, read, read_record
+from turnwire.kick.space import DOCUMENTS, columns, detect, faults, is_document, read, read_record
 from turnwire.read.located import conform
 
 GOOD = {
@@ -38,7 +38,7 @@ DAMAGED = "\ufeffintro\n⫻data/obj: \nx\n⫻ a\n⫻\n⫻a/b:c/1/2\n⫻a/b:c/1\n
 @pytest.mark.parametrize("form", [str, str.encode])
 def test_is_read_and_written(twin: str, text: str, form: type) -> None:
     data = form(text)
-    assert is_document(data) and documents.detect(data) and kick.detect(data)
+    assert is_document(data) and detect(data) and kick.detect(data)
     assert turnwire.detect(data) == "kick"
     space = read(data, mode="lenient")
     assert isinstance(space, Space)
@@ -132,7 +132,7 @@ def test_columns(twin: str) -> None:
     assert raw[start : start + length].decode() == "⫻content/meta-summary:cell/0"
     assert (row["sections"], row["content"]) == (2, (0, len(raw)))
     kinds = next(column.names for column in SCANNER.columns if column.name == "type")
-    assert kinds[row["type"]] == "document" == documents.DOCUMENTS.kind
+    assert kinds[row["type"]] == "document" == DOCUMENTS.kind
     assert columns("\ufeff⫻a".encode())["subject"] == (3, 4)
     with pytest.raises(DecodeError):
         columns(b"\xe2\xab\xbba\xff")
@@ -141,7 +141,7 @@ def test_columns(twin: str) -> None:
 def test_an_envelope_is_an_envelope(twin: str) -> None:
     envelope = channels.dispatch("T-7", "WePlan", "Write the plan.")
     text = codec.encode(envelope)
-    assert documents.detect(text) and not is_document(text)
+    assert detect(text) and not is_document(text)
     assert type(read(text)).__name__ == type(SCANNER.decode(text.encode())).__name__ == "Envelope"
     [batch] = turnwire.scan(text.encode(), wire="kick")
     assert list(batch["subject"]) == list(batch["channel"]) == ["⫻command/dispatch"]

@@ -18,11 +18,11 @@ from tests.conftest import BACKENDS, needs_both, raised
 from turnwire import kick
 from turnwire._backend import core_module
 from turnwire.errors import DecodeError, EncodeError, RuleError, WireError
+from turnwire.json.times import is_timestamp
 from turnwire.kick import Envelope, MessageType, channels, check, decode, detect, encode, json_schema
 from turnwire.kick.bulk import PLAN
 from turnwire.kick.rules import DEFAULT_POLICY, Policy, Row, is_uuid4
 from turnwire.kick.spec import FIELDS, ORCHESTRATOR, REQUIRED_FIELDS, ROLES
-from turnwire.kick.times import is_timestamp
 
 SEED = {
     "id": "3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f",

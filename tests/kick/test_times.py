@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from turnwire.kick.times import _of_form, is_timestamp, seconds
+from turnwire.json.times import _of_form, is_timestamp, seconds
 
 pytestmark = pytest.mark.once
 

@@ -19,8 +19,7 @@ from turnwire.ledger import Ledger
 from turnwire.sap.access import Principal
 from turnwire.sap.agent import REPLY_SECONDS, seconds_left
 from turnwire.sap.handlers import Job
-from turnwire.sap.spec import TERMINAL
-from turnwire.sap.times import write_time
+from turnwire.sap.spec import TERMINAL, write_time
 from turnwire.sap.transcripts import RESULT_KIND
 
 pytestmark = pytest.mark.once

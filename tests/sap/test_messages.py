@@ -22,8 +22,7 @@ from turnwire.sap.bulk import PLAN
 from turnwire.sap.codec import kind_of
 from turnwire.sap.messages import JsonObject
 from turnwire.sap.signing import signed_message, verify_message
-from turnwire.sap.spec import RESULT_MARKS, TASK_MARKS
-from turnwire.sap.times import read_time, write_time
+from turnwire.sap.spec import RESULT_MARKS, TASK_MARKS, read_time, write_time
 
 pytestmark = pytest.mark.once
 ONE, OTHER = "00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"

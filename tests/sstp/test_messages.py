@@ -16,7 +16,7 @@ from tests.sstp.examples import example, real
 from turnwire import sstp as package
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.sstp import codec
-from turnwire.sstp.rules import findings
+from turnwire.sstp.codec import findings
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, PAYLOADS, Kind
 
 

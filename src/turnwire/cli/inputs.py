@@ -23,7 +23,7 @@ from turnwire.cli.outcome import CommandRefused
 from turnwire.cli.output import by_wire, complain, file_name, named
 from turnwire.contract import FORMATS, LIMITS
 from turnwire.errors import FileRefused, Reason, UnknownName
-from turnwire.phrases import counted
+from turnwire.showing import counted
 
 if TYPE_CHECKING:
     from turnwire.log import Scan

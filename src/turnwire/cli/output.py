@@ -15,8 +15,7 @@ from contextlib import suppress
 from shutil import get_terminal_size
 from typing import Any, BinaryIO, Self
 
-from turnwire.characters import GAP, UNSAFE, aligned, escaped_json, visible, visible_escape, widest_of, width
-from turnwire.phrases import counted
+from turnwire.showing import GAP, UNSAFE, aligned, counted, escaped_json, visible, visible_escape, widest_of, width
 
 printable = visible
 """The text on one line, unsafe characters written as escapes; for messages, file names included."""

@@ -12,8 +12,8 @@ from turnwire import registry
 from turnwire.conversion.shapes import ABSENT, shape_of
 from turnwire.errors import ConvertError, Reason
 from turnwire.json import text as json_text
-from turnwire.kick.times import is_timestamp
-from turnwire.sap.times import UUID
+from turnwire.json.times import is_timestamp
+from turnwire.sap.spec import UUID
 
 LARGEST = (1 << 64) - 1
 """The largest number of nSLIP."""

@@ -17,10 +17,10 @@ from turnwire.conversion.shapes import ABSENT, Facts, Fields, Path, parsed, same
 from turnwire.conversion.tables import ACTS, ASKING, GRAVE, OPEN_STATUS, PRIORITIES, READ_STATUS, REPORTING, STATUSES
 from turnwire.errors import ConvertError, Reason, WireError
 from turnwire.json import text as json_text
+from turnwire.json.times import is_timestamp
 from turnwire.kick.rules import is_uuid4
-from turnwire.kick.times import is_timestamp
 from turnwire.nslip.spec import SHORT_STRING
-from turnwire.sap.times import UUID, read_time, write_time
+from turnwire.sap.spec import UUID, read_time, write_time
 from turnwire.sstp.spec import PLACEHOLDERS
 
 if TYPE_CHECKING:

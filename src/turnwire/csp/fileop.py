@@ -24,10 +24,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
 from turnwire.atomic import create, done_before, keep_access, locked, named, sweep, sync_directory, temporary_name
-from turnwire.characters import visible
 from turnwire.csp.messages import FileOp
 from turnwire.csp.spec import FILE_OPS, WIRE
 from turnwire.errors import Reason, RuleError
+from turnwire.showing import visible
 
 _LONGEST, _SHOWN = 1 << 14, 60
 """Characters of a path that is followed, several times what systems take; of a longer one, those that are told."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from turnwire.csp import spec
-from turnwire.phrases import listed
+from turnwire.showing import listed
 
 _BLOCKS = {
     "PLAN": "PLAN L1\nTEXT fix T1, then T2",

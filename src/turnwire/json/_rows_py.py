@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from turnwire.json._text_py import places, plain
 from turnwire.json._wrapper_py import epoch
+from turnwire.json.faults import items, skip_space, value_end
 from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan, keyed_step
-from turnwire.json.pointers import items, skip_space, value_end
 from turnwire.json.times import read_time
 
 _TEXT = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'

@@ -11,7 +11,7 @@ from typing import Any
 
 from turnwire.contract import LIMITS, Limits
 from turnwire.errors import EncodeError, Reason
-from turnwire.json.pointers import pointer_step
+from turnwire.json.faults import pointer_step
 
 MOST_PATH = 1024
 """Characters of the path to what is too deep."""

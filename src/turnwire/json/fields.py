@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from turnwire.errors import Issue, Reason
 from turnwire.json._codec_py import Row
-from turnwire.json.faults import kind_of
-from turnwire.json.pointers import pointer_step
+from turnwire.json.faults import kind_of, pointer_step
 
 Fault = tuple[Reason, str, str]
 """A reason, a severity and words."""

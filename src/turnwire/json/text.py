@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, checked_limits
 from turnwire.errors import DecodeError, Reason
-from turnwire.json.faults import input_bytes
-from turnwire.json.pointers import place_of as locate
+from turnwire.json.faults import input_bytes, place_of as locate
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -9,10 +9,10 @@ DESCRIPTOR = built_in(
     "kick",
     "KickLang",
     OBJECT,
-    detect=".documents:detect",
-    decode=".documents:read",
+    detect=".space:detect",
+    decode=".space:read",
     message=".codec:Envelope",
     plan=".bulk:PLAN",
     work=".bulk:work",
-    documents=".documents:DOCUMENTS",
+    documents=".space:DOCUMENTS",
 )

@@ -7,10 +7,9 @@ from turnwire.kick.codec import (
     encode as encode,
     json_schema as json_schema,
 )
-from turnwire.kick.documents import detect as detect
 from turnwire.kick.monitor import Deadlines as Deadlines, Event as Event, Monitor as Monitor
 from turnwire.kick.rules import DEFAULT_POLICY as DEFAULT_POLICY, Policy as Policy, Row as Row, lint as lint
-from turnwire.kick.space import Section as Section, Space as Space, parse_space as parse_space
+from turnwire.kick.space import Section as Section, Space as Space, detect as detect, parse_space as parse_space
 from turnwire.kick.spec import (
     ROLES as ROLES,
     WIRE as WIRE,

@@ -105,7 +105,7 @@ PLAN = WirePlan(
 SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
-    decode=Deferred("turnwire.kick.documents", "read_record"),
+    decode=Deferred("turnwire.kick.space", "read_record"),
     fault=Deferred("turnwire.kick.envelope_methods", "field_fault"),
     common={"kind": ("column", "type"), "conversation": ("column", "correlation_id"), "subject": ("column", "subject")},
 )

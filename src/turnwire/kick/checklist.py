@@ -14,15 +14,14 @@ from typing import Any
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Untested, by_reason
 from turnwire.errors import DecodeError, Issue, Reason, expect
+from turnwire.json.times import seconds
 from turnwire.kick.codec import Envelope, check
-from turnwire.kick.documents import is_document
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.faults import SPACE_WORDS
 from turnwire.kick.monitor import Event, Monitor
 from turnwire.kick.rules import DEFAULT_POLICY, Policy
-from turnwire.kick.space import Space, parse_space
+from turnwire.kick.space import Space, is_document, parse_space
 from turnwire.kick.spec import WIRE, EventKind
-from turnwire.kick.times import seconds
 from turnwire.registry import reading
 
 __all__ = ["CHECKLIST", "CLAUSES", "EVENTS", "REASONS", "UNTESTED", "conformance"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from turnwire.errors import DecodeError, Reason
 from turnwire.json import text as json_text
 from turnwire.json.faults import kind_of
+from turnwire.json.times import seconds
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE, MessageType
-from turnwire.kick.times import seconds
 from turnwire.message import (
     Message,
     column,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.checklists import Recent
 from turnwire.errors import Issue, Reason, expect
+from turnwire.json.times import seconds
 from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.rules import DEFAULT_POLICY, Policy, allows
@@ -37,7 +38,6 @@ from turnwire.kick.spec import (
     Signal,
     TaskState,
 )
-from turnwire.kick.times import seconds
 
 if TYPE_CHECKING:
     from turnwire.kick.codec import Envelope

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from turnwire.kick import spec
-from turnwire.phrases import as_json, listed
+from turnwire.showing import as_json, listed
 
 _ID = "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0{:x}"
 _SENT = (

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import DecodeError, Issue, Reason, RuleError, expect
-from turnwire.json.pointers import pointer_step
+from turnwire.json.faults import pointer_step
+from turnwire.json.times import is_timestamp
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.sections import has_section
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import BAD_TYPE, BROADCAST, DEFAULT_ROWS, FIELDS, ROLES, RULES, SIGIL, TYPES, WIRE
-from turnwire.kick.times import is_timestamp
 
 if TYPE_CHECKING:
     from turnwire.kick.codec import Envelope

@@ -21,7 +21,7 @@ from turnwire.log.engine.where import compiled
 from turnwire.log.input.sources import Starts, place_in_storage
 from turnwire.log.output.batch import Batch
 from turnwire.log.output.rejects import Rejects
-from turnwire.phrases import counted
+from turnwire.showing import counted
 
 if TYPE_CHECKING:
     from typing import Literal, TypedDict, Unpack, overload

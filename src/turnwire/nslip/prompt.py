@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from turnwire.nslip import spec
-from turnwire.phrases import listed
+from turnwire.showing import listed
 
 EXAMPLES = (
     '@a0|f2|c5|S2|d1|T4|k7|t"tests_red"#',

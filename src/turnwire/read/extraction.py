@@ -13,7 +13,6 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, overload
 
 from turnwire import _backend, registry
-from turnwire.characters import visible
 from turnwire.contract import FORMATS, FormatWire
 from turnwire.errors import DecodeError, Reason, WireError
 from turnwire.json._rows_py import EscapeMap
@@ -22,6 +21,7 @@ from turnwire.json._wrapper_py import may_be_piece
 from turnwire.json.faults import SPACE
 from turnwire.json.text import reader
 from turnwire.read.located import Located, located
+from turnwire.showing import visible
 
 DEEPEST_STRING = 8
 """JSON inside strings of JSON inside strings … is followed this far."""

@@ -21,10 +21,8 @@ from urllib.parse import urlencode
 import numpy as np
 
 from turnwire.atomic import AtomicFile
-from turnwire.characters import visible
 from turnwire.errors import MissingDependency, expect_number
 from turnwire.log.engine.all_wires import of_formats
-from turnwire.phrases import counted
 from turnwire.read.grouping import tokens_of
 from turnwire.read.pairing import COLUMNS as CALL_COLUMNS, COUNTS, Pairs
 from turnwire.report.cube import Cube
@@ -40,6 +38,7 @@ from turnwire.report.records import (
     Quarantine,
     twice,
 )
+from turnwire.showing import counted, visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -45,8 +45,7 @@ from turnwire.sap.judgement import content_of
 from turnwire.sap.learning import from_result
 from turnwire.sap.messages import Ack, AgentError, CacheEvidence, Message, Nack, Producer, Result, Task
 from turnwire.sap.schema import output_issues, validator
-from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
-from turnwire.sap.times import moment_of
+from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status, moment_of
 from turnwire.sap.transcripts import RESULT_KIND, Batching, KnownTask, Transcript
 
 if TYPE_CHECKING:

@@ -30,8 +30,19 @@ from turnwire.sap.messages import (
     fields_of,
     plain,
 )
-from turnwire.sap.spec import VERSION, WIRE, AgentKind, Alignment, CacheMode, ErrorCode, PressureLevel, Priority, Status
-from turnwire.sap.times import UUID, write_time
+from turnwire.sap.spec import (
+    UUID,
+    VERSION,
+    WIRE,
+    AgentKind,
+    Alignment,
+    CacheMode,
+    ErrorCode,
+    PressureLevel,
+    Priority,
+    Status,
+    write_time,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

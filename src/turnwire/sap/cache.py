@@ -19,8 +19,18 @@ from turnwire.ledger import Ledger
 from turnwire.sap.builders import Outcome, mode_of, result_for
 from turnwire.sap.judgement import Judgement, judge, judged, require_answer
 from turnwire.sap.messages import CacheEvidence, Producer, Result, Task, fields_of
-from turnwire.sap.spec import WIRE, Alignment, CacheMode, ErrorCode, PressureLevel, RiskTolerance, Status
-from turnwire.sap.times import in_utc, moment_of, write_time
+from turnwire.sap.spec import (
+    WIRE,
+    Alignment,
+    CacheMode,
+    ErrorCode,
+    PressureLevel,
+    RiskTolerance,
+    Status,
+    in_utc,
+    moment_of,
+    write_time,
+)
 
 if TYPE_CHECKING:
     from typing import Self

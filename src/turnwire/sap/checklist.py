@@ -17,8 +17,7 @@ from turnwire.sap.learning import LearningLoop
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.rules import check, is_certain
 from turnwire.sap.schema import output_issues
-from turnwire.sap.spec import TERMINAL, CacheMode, ErrorCode, Status
-from turnwire.sap.times import read_time, same_id, uuid_key
+from turnwire.sap.spec import TERMINAL, CacheMode, ErrorCode, Status, read_time, same_id, uuid_key
 
 WIRE = "sap"
 CLAUSES = (

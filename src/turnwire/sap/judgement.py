@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from turnwire.errors import EncodeError, Issue, Reason, RuleError
 from turnwire.json.text import canonical, write
 from turnwire.sap.messages import JsonObject, Result, Task, fields_of
-from turnwire.sap.spec import TERMINAL, TRANSITIONS, WIRE, Alignment, Status
-from turnwire.sap.times import same_id, uuid_key
+from turnwire.sap.spec import TERMINAL, TRANSITIONS, WIRE, Alignment, Status, same_id, uuid_key
 
 FAILED_CHECKS = frozenset({"fail", "failed", "failure", "error", "violated", "violation", "non_constitutional"})
 """Statuses of policy checks that did not pass, without case: the document leaves the words open (section 4.2)."""

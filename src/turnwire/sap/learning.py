@@ -24,8 +24,7 @@ from turnwire.ledger import Ledger
 from turnwire.sap.cache import WHOLE_PAYLOAD, Essence, Store, without
 from turnwire.sap.judgement import Lesson, form_of, is_cached, judge, require_answer
 from turnwire.sap.messages import Result, Task
-from turnwire.sap.spec import TERMINAL, WIRE, Alignment, Status
-from turnwire.sap.times import uuid_key
+from turnwire.sap.spec import TERMINAL, WIRE, Alignment, Status, uuid_key
 
 PRODUCER, OPERATOR = "producer", "operator"
 RATINGS = range(1, 6)

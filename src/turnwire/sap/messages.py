@@ -27,8 +27,8 @@ from turnwire.sap.spec import (
     Receipt,
     RiskTolerance,
     Status,
+    read_time,
 )
-from turnwire.sap.times import read_time
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire.phrases import as_json, listed
 from turnwire.sap import spec
 from turnwire.sap.messages import Result, Task
+from turnwire.showing import as_json, listed
 
 _SAP_VALUES = {
     "protocolVersion": "2.0",

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from turnwire.errors import Issue, Reason, expect
+from turnwire.json.faults import pointer_step
 from turnwire.json.fields import Field, Table, judged
-from turnwire.json.pointers import pointer_step
 from turnwire.sap.codec import conditions, findings, is_clean, is_quiet
 from turnwire.sap.messages import Ack, JsonObject, Nack, Result, Task
-from turnwire.sap.spec import MUST, WIRE, Kind
-from turnwire.sap.times import same_id
+from turnwire.sap.spec import MUST, WIRE, Kind, same_id
 
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@]+@")
 _ATTACHMENTS = "attachments/uri"

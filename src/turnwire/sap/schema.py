@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from turnwire.errors import Issue, MissingDependency, Reason, needs
+from turnwire.json.faults import pointer_step
 from turnwire.json.fields import Field, Table
-from turnwire.json.pointers import pointer_step
 from turnwire.json.text import write
 from turnwire.message import without_dialect
 from turnwire.sap.messages import MESSAGES, Result, Task

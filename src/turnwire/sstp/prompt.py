@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire.phrases import as_json, listed
+from turnwire.showing import as_json, listed
 from turnwire.sstp import spec
 
 _FILLED: dict[str, Any] = {

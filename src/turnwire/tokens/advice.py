@@ -14,7 +14,7 @@ import numpy as np
 import turnwire
 from turnwire import registry
 from turnwire.errors import Reason
-from turnwire.phrases import counted
+from turnwire.showing import counted
 from turnwire.tokens.comparison import FORMATS, OWN, Report, Row, Section, compare, text_of
 from turnwire.tokens.tokenizer import DEFAULT, Tokenizer, load
 

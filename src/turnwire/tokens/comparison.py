@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 
 from turnwire import registry
 from turnwire.atomic import AtomicFile
-from turnwire.characters import aligned, visible
 from turnwire.errors import EncodeError, MissingDependency, Reason, UnknownName, WireError, expect_one_of, needs
-from turnwire.phrases import counted
 from turnwire.registry import decode, encode, wire_of
+from turnwire.showing import aligned, counted, visible
 from turnwire.tokens.tokenizer import DEFAULT, Tokenizer, beginning, load
 
 _PAGE = """<!DOCTYPE html>

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.errors import DecodeError, Reason, needs
 from turnwire.json.text import read_object, write
 from turnwire.log.scanning import scan
-from turnwire.phrases import counted
+from turnwire.showing import counted
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer

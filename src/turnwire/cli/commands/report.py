@@ -13,8 +13,8 @@ from turnwire.cli.commands.stats import show_groups
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, in_words, stopping, usage_errors
 from turnwire.cli.output import complain, write_text
 from turnwire.errors import WireError
-from turnwire.phrases import counted
 from turnwire.progress import Progress
+from turnwire.showing import counted
 
 MAX_MESSAGES = 2000
 USUAL = "report.html"

@@ -27,8 +27,8 @@ from turnwire.cli.output import (
     table,
 )
 from turnwire.contract import FORMATS
-from turnwire.phrases import counted
 from turnwire.progress import Progress
+from turnwire.showing import counted
 
 if TYPE_CHECKING:
     from turnwire.log import Batch, Scan

@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
-from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, usage_errors
 from turnwire.cli.output import complain, tell_left_out, write_json, write_lines, write_whole
 from turnwire.errors import DecodeError
 from turnwire.progress import Progress
+from turnwire.showing import escaped_json
 
 _TEXT = click.argument("file", type=options.SOURCE)
 _EVENTS = click.option("--events", is_flag=True, help="Read SOURCES as JSON lines of any objects, not as logs.")

@@ -10,8 +10,8 @@ import click
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import conclude, milliseconds, sums, table, write_json, write_text
-from turnwire.phrases import counted
 from turnwire.progress import Progress
+from turnwire.showing import counted
 
 if TYPE_CHECKING:
     from turnwire.read.grouping import Grouped

@@ -15,8 +15,8 @@ from turnwire.cli import inputs, options
 from turnwire.cli.commands.stats import show_groups
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, usage_errors
 from turnwire.cli.output import complain, printable, table, tell_left_out, text_table, write_json, write_text
-from turnwire.phrases import counted
 from turnwire.progress import Progress
+from turnwire.showing import counted
 
 if TYPE_CHECKING:
     from turnwire.tokens.advice import CountedLog, Price, TokenUse

@@ -10,7 +10,7 @@ import click
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, usage_errors
 from turnwire.cli.output import Notes, complain, conclude, table, tell_left_out, write_json, write_text
-from turnwire.phrases import as_json, counted
+from turnwire.showing import as_json, counted
 
 BY = ["session", "project", "model", "tool", "day", "wire"]
 MODES = ["auto", "calculate", "display"]

@@ -15,9 +15,9 @@ from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, conclude, printable, standard_output
 from turnwire.contract import FORMATS
 from turnwire.errors import DecodeError, Issue, Reason
-from turnwire.phrases import counted
 from turnwire.progress import Progress
 from turnwire.read.located import COLUMNS, pieces_of
+from turnwire.showing import counted
 
 if TYPE_CHECKING:
     from turnwire.log import Batch, Counts, Scan

@@ -14,7 +14,7 @@ from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey, UnknownName
 from turnwire.log.engine.columns import CARRIER, DTYPES, POSITIONS, bulk_scanner, own, text_spans
 from turnwire.log.output.texts import Bits, NumberColumn, TextColumn, column_of, cut, rows_of, span_of
-from turnwire.phrases import counted
+from turnwire.showing import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

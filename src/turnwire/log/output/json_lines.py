@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.characters import escaped_json
+from turnwire.showing import escaped_json
 
 if TYPE_CHECKING:
     from turnwire.contract import Column

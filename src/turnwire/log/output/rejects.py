@@ -13,7 +13,6 @@ from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple
 import numpy as np
 
 from turnwire import registry
-from turnwire.characters import visible
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import DecodeError
 from turnwire.json.scanner import plain
@@ -21,7 +20,7 @@ from turnwire.log.engine.columns import REASONS, bulk_scanner, chosen, known
 from turnwire.log.input.compression import WORDS
 from turnwire.log.output.batch import MOST_SHOWN, Columns, file_codes
 from turnwire.log.output.texts import cut
-from turnwire.phrases import counted
+from turnwire.showing import counted, visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

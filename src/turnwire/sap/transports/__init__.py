@@ -16,7 +16,7 @@ from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, code_of, 
 from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode, Status
-from turnwire.sap.times import same_id
+from turnwire.sap.spec import same_id
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -28,8 +28,7 @@ from turnwire.sap.access import Action, Named, authorise
 from turnwire.sap.builders import Refused, expects_ack
 from turnwire.sap.codec import encode
 from turnwire.sap.messages import Ack, Nack, Result, Task
-from turnwire.sap.spec import WIRE, ErrorCode
-from turnwire.sap.times import UUID
+from turnwire.sap.spec import UUID, WIRE, ErrorCode
 from turnwire.sap.transports import (
     Caller,
     CallerOptions,

@@ -32,8 +32,7 @@ from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack,
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.handlers import Job
 from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
-from turnwire.sap.spec import WIRE, ErrorCode, Status
-from turnwire.sap.times import UUID
+from turnwire.sap.spec import UUID, WIRE, ErrorCode, Status
 from turnwire.sap.transports import USABLE, Caller, CallerOptions, Identify, Serving, asked, identified, read_message
 
 with needs("mcp", "MCP needs the SDK, version 2"):

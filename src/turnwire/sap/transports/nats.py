@@ -35,8 +35,7 @@ from turnwire.sap.builders import Refused, code_of, expects_ack, nack, thaw
 from turnwire.sap.codec import encode
 from turnwire.sap.handlers import Job, key_of
 from turnwire.sap.messages import Ack, Nack, Result, Task
-from turnwire.sap.spec import WIRE, ErrorCode
-from turnwire.sap.times import uuid_key
+from turnwire.sap.spec import WIRE, ErrorCode, uuid_key
 from turnwire.sap.transports import (
     Caller,
     CallerOptions,
