@@ -17,13 +17,13 @@ from tests.cli.running import turnwire as command
 from tests.formats import samples
 from tests.formats.test_tables import rows
 from turnwire import UnknownName, registry
+from turnwire.cli.commands.ledger import POSITION, REJECT, ingest
 from turnwire.formats.table import sources_of
 from turnwire.handlers import LogHandler, langchain_callback
 from turnwire.ledger import Ledger
 from turnwire.nslip import Act, FrameType, SlipMessage, Slot
 from turnwire.otel import export_spans
 from turnwire.read.exporting import FORMS, Exported, export
-from turnwire.read.ingesting import POSITION, REJECT, ingest
 from turnwire.read.usage import TOKENS, usage
 
 pytestmark = pytest.mark.once

@@ -14,11 +14,11 @@ import pytest
 
 import turnwire
 from tests.formats import samples
+from turnwire.cli.commands.ledger import ingest
 from turnwire.ledger import Ledger
 from turnwire.log import group_by, stats
 from turnwire.log.cluster_plan import plan, read_block
 from turnwire.read.exporting import export
-from turnwire.read.ingesting import ingest
 from turnwire.read.turns import turns
 from turnwire.read.usage import usage
 from turnwire.report.build import report

@@ -21,17 +21,24 @@ from examples.mixed_log import WIRES, entries
 from turnwire import csp
 from turnwire.errors import DecodeError, Reason
 from turnwire.read.coding import ABSENT, MOST_NAME, Coded, Texts, coded, named, texts_of_codes
-from turnwire.report import build, cube as cubes, records as samples, report
+from turnwire.report import build, records as samples, report
 from turnwire.report.build import ANSWER_COLUMNS, STOP, Answers, Finding
-from turnwire.report.cube import EARLIER, LATER, MOST_SHOWN, NO_TIME, WIDTHS, Cube, NameCodes, _core
 from turnwire.report.records import (
     COLUMNS,
+    EARLIER,
+    LATER,
     MOST_FIELDS,
     MOST_RAW,
+    MOST_SHOWN,
     MOST_VALUE,
+    NO_TIME,
     OTHERS,
+    WIDTHS,
     Chunk,
+    Cube,
+    NameCodes,
     Quarantine,
+    _core,
     details,
     fields,
 )
@@ -309,7 +316,7 @@ def test_sums_are_those_of_the_records(made: list[Row], size: int) -> None:
     assert sum(cell[6] for cell in result.cells) == sum(row.length for row in made)
     timed = [row.time for row in made if row.time is not None]
     assert (result.first, result.last) == ((min(timed), max(timed)) if timed else (None, None))
-    assert result.buckets <= cubes.MOST_SHOWN or result.width == cubes.WIDTHS[-1]
+    assert result.buckets <= samples.MOST_SHOWN or result.width == samples.WIDTHS[-1]
 
 
 @given(rows)
@@ -340,8 +347,8 @@ def test_a_stray_time_does_not_squeeze_the_chart() -> None:
 def test_agents_beyond_the_busiest_are_counted_together() -> None:
     made = [Row(sender=f"agent {number}") for number in range(100) for _ in range(100 - number)]
     result = of_rows(made)
-    assert len(result.agents) == cubes.MOST_AGENTS
-    assert result.folded_agents == 101 - cubes.MOST_AGENTS  # the receiver "b" is the busiest of all
+    assert len(result.agents) == samples.MOST_AGENTS
+    assert result.folded_agents == 101 - samples.MOST_AGENTS  # the receiver "b" is the busiest of all
     assert by_names(result)["nslip", "INFORM", "agent 0", "b"] == 100
     assert sum(cell[5] for cell in result.cells) == len(made)
     assert OTHERS in {cell[3] for cell in result.cells}
@@ -350,7 +357,7 @@ def test_agents_beyond_the_busiest_are_counted_together() -> None:
 @pytest.mark.parametrize("spread", [10**3, 10**9, 10**14])
 def test_cells_stay_few_while_nothing_is_lost(monkeypatch: pytest.MonkeyPatch, spread: int) -> None:
     for name, most in {"MOST_CELLS": 400, "MOST_CELLS_SHOWN": 150, "MOST_FILLED": 50, "MOST_NAMES": 200}.items():
-        monkeypatch.setattr(cubes, name, most)
+        monkeypatch.setattr(samples, name, most)
     numbers = random.Random(7)
     cube = Cube()
     made = []

@@ -25,7 +25,6 @@ from turnwire.errors import MissingDependency, expect_number
 from turnwire.log.engine.all_wires import of_formats
 from turnwire.read.grouping import tokens_of
 from turnwire.read.pairing import COLUMNS as CALL_COLUMNS, COUNTS, Pairs
-from turnwire.report.cube import Cube
 from turnwire.report.records import (
     COLUMNS,
     MOST_REJECT_BYTES,
@@ -33,6 +32,7 @@ from turnwire.report.records import (
     Chunk,
     Conversation,
     Conversations,
+    Cube,
     Details,
     MessageSample,
     Quarantine,

@@ -1,4 +1,4 @@
-"""``turnwire ledger``: copies of a ledger, its entries, heads and proofs."""
+"""``turnwire ledger``: logs kept in a ledger, copies of it, its entries, heads and proofs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,13 +15,19 @@ from turnwire.cli.commands.verify import read_head
 from turnwire.cli.options import FILE
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, usage_errors
 from turnwire.cli.output import complain, write_json, write_lines
+from turnwire.contract import FORMATS
 
 if TYPE_CHECKING:
     from turnwire.ledger import Ledger
+    from turnwire.log.scanning import Counts
 
 _KEY = click.option("--sign", "key", type=FILE, help="A file with an Ed25519 private key: 32 bytes, or their hex.")
 _FILE = click.argument("file", type=FILE)
 _AFTER = click.option("--after", type=FILE, help="File with a saved head that the ledger must continue.")
+
+
+POSITION, REJECT = "position", "reject"
+"""The kinds of the entries that say how far a log was read, and that keep what is damaged; others are wires."""
 
 
 @click.group("ledger", short_help="Store logs in a ledger; copy, export and verify it.")
@@ -63,14 +69,13 @@ def export(file: str, kind: str | None) -> int:
 @_FILE
 @click.argument("sources", nargs=-1, required=True, type=options.SOURCE, metavar="SOURCES...")
 @options.format_option
-def ingest(file: str, sources: tuple[str, ...], wire: str | None) -> int:
+def append(file: str, sources: tuple[str, ...], wire: str | None) -> int:
     """Appends the new records and rejects of SOURCES to the ledger FILE, and creates it if necessary.
 
     Each record is appended once: a further run continues where the last one stopped. Exits with 1 if a record is
     damaged.
     """
     from turnwire.ledger import Ledger
-    from turnwire.read.ingesting import ingest
 
     try:
         with Ledger(file) as ledger:
@@ -83,6 +88,64 @@ def ingest(file: str, sources: tuple[str, ...], wire: str | None) -> int:
     for name, place, size in found.waits:
         complain(f"{inputs.shown(name)}: the last line, {size:,} bytes from byte {place:,} on, waits for its end")
     return BAD_RECORDS if found.counts.rejects else GOOD
+
+
+class Ingested(NamedTuple):
+    """The result of :func:`ingest`. entries: records and rejects; last: the number of the last entry of the ledger;
+    waits: the unfinished last lines that wait for their ends: (file, offset, bytes)."""
+
+    entries: int
+    last: int
+    counts: Counts
+    waits: tuple[tuple[str, int, int], ...]
+
+
+def ingest(ledger: Ledger, source: Any, *, wire: str | None = FORMATS, **options: Any) -> Ingested:
+    """Appends what is new in logs to a ledger: a record an entry, its kind the wire and its key the conversation.
+
+    A reject is an entry of kind "reject" with its reason, place and bytes. With each block the position goes into the
+    same commit, as an entry of kind "position": a later call, even after a crash, continues there and appends nothing
+    twice. A whole JSON object or token at the end of a file needs no newline; all else that is open there waits.
+    source, wire and options: as :func:`turnwire.scan` takes them (None: the five wires). Raises what a scan and
+    ``Ledger.append_many`` raise; RuleError(append_conflict) if another writer appended meanwhile.
+    """
+    from turnwire.log.scanning import scan, steps
+
+    options = {"errors": "collect", "columns": ["wire", "conversation"], **options}
+    before = next(ledger.find(POSITION, wire or "wires"), None)
+    found = scan(source, wire=wire, resume={} if before is None else json.loads(before.body), **options)
+    entries: list[tuple[str, Any, str]] = []
+    last, total, told = len(ledger), 0, 0
+    for batch in steps(found, ends=True):
+        if batch is not None:
+            every = zip(batch["wire"], batch.raws(), batch["conversation"], strict=True)
+            entries += [(name, raw, conversation or "") for name, raw, conversation in every]
+            continue
+        rejects = [(REJECT, _reject(row), str(row["file"] or "")) for row in found.rejects.since(told)]
+        told += len(rejects)
+        entries += rejects
+        if not entries:
+            continue
+        place = (POSITION, json.dumps(found.position, separators=(",", ":")), wire or "wires")
+        last = ledger.append_many([*entries, place], expect=last)[-1]
+        total += len(entries)
+        entries.clear()
+    waits = [
+        (one["name"], one["offset"], one["size"] - one["offset"])
+        for one in found.position["files"]  # of compressed ones nothing is known
+        if one["tail_bytes"] and one["offset"] < one["size"] and one["given"] is None
+    ]
+    return Ingested(total, last, found.counts, tuple(waits))
+
+
+def _reject(row: dict[str, Any]) -> dict[str, Any]:
+    """A reject as JSON: bytes that are no UTF-8 as hex."""
+    kept = {name: row[name] for name in ("file", "offset", "length", "line", "wire", "reason")}
+    kept["reason"] = str(kept["reason"])
+    try:
+        return {**kept, "text": bytes(row["raw"]).decode()}
+    except UnicodeDecodeError:
+        return {**kept, "hex": bytes(row["raw"]).hex()}
 
 
 @command.command("head", short_help="Print the head, signed with --sign.")
