@@ -67,7 +67,7 @@ def test_escapes_in_keys_hide_from_a_decoder_what_they_hide_from_a_scan(wire: st
         lines = [_ESCAPABLE.sub(lambda key: _escaped(key[0], chance), chance.choice(records)) for _ in range(3)]
         data = b"\n".join(lines) + b"\n" * (number % 2)
         expected = scanned(data, wire)
-        for size in (1 + 12 * (number > 2), len(lines[0]) + 1, len(data)):
+        for size in (1 + 12 * (number > 0), len(lines[0]) + 1, len(data)):
             assert drained(Decoder(wire), in_pieces(data, size)) == expected, (number, size)
 
 
@@ -81,7 +81,7 @@ def test_damage_and_records_that_the_lines_around_them_tell(wire: str) -> None:
         ends = (b"\n", b"\n", b"\n", b" ", b"\nINFO ")
         data = b"".join(line + chance.choice(ends) for line in [*cut, b'{"level":"in', b"\0\0\0"])
         expected = scanned(data, wire)
-        for size in (1 + 12 * (number > 2), 100, len(data)):
+        for size in (1 + 12 * (number > 0), 100, len(data)):
             assert drained(Decoder(wire), in_pieces(data, size)) == expected, (number, size)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from tests.conftest import raised
 from tests.csp.generate import GOOD_BLOCKS, ODD_LINES
@@ -83,7 +83,6 @@ CONTENT = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(content=CONTENT)
 def test_any_content_is_written_and_read_back(content):
     """Strictly with a last newline, where it has several lines or is that of a file."""

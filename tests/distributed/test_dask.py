@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import runpy
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -227,3 +230,24 @@ def test_rejects_that_are_only_counted_are_not_written(tmp_path: Path) -> None:
     row = run_block(block, str(tmp_path), 0)
     assert (row["rejects"], row["reasons"]) == (1, {"bad_digit": 1})
     assert parquet.read_table(tmp_path / row["quarantine"]["file"]).num_rows == 0
+
+
+SPARK_SOURCE = Path(__file__).parents[2] / "examples" / "spark_source.py"
+
+
+@pytest.mark.skipif(not SPARK_SOURCE.exists(), reason="needs the source tree")
+def test_the_data_source_for_spark_reads_the_blocks(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With others in the place of pyspark's classes, which no extra brings: blocks as partitions, types of Spark."""
+    classes = SimpleNamespace(DataSource=object, DataSourceReader=object)
+    classes.InputPartition = lambda block: SimpleNamespace(value=pickle.loads(pickle.dumps(block)))
+    for name in ("pyspark", "pyspark.sql", "pyspark.sql.datasource"):
+        monkeypatch.setitem(sys.modules, name, classes)
+    reader = runpy.run_path(str(SPARK_SOURCE))["TurnwireReader"](
+        {"path": str(logs), "wire": "nslip", "block_bytes": str(SIZE)}
+    )
+    batches = [[*reader.read(one)] for one in reader.partitions()]
+    assert len(batches) == len(plan(str(logs), wire="nslip", block_bytes=SIZE)) > 2
+    table = pa.Table.from_batches([batch for several in batches for batch in several])
+    assert not {"uint64", "uint8", "string_view"} & {str(field.type) for field in table.schema}
+    expected = pa.table(turnwire.scan(str(logs), wire="nslip")).drop_columns("record")  # which a block does not know
+    assert table.drop_columns("record").to_pylist() == expected.to_pylist()

@@ -6,9 +6,9 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
-from tests.conftest import BACKENDS, SHARED, needs_both, raised, rounds
+from tests.conftest import BACKENDS, SHARED, needs_both, raised
 from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
@@ -315,7 +315,6 @@ PIECES = st.sampled_from(
 
 
 @needs_both
-@settings(max_examples=rounds(60), deadline=None)
 @given(st.one_of(st.lists(PIECES, max_size=24).map(b"".join), st.binary(max_size=60)), st.booleans())
 def test_twins_agree_on_anything(data, opened):
     if opened:

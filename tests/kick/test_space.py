@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import turnwire.kick._format_py as pure
 from tests import vectors
@@ -205,7 +205,6 @@ def test_stuffing(twin: str) -> None:
 
 @needs_both
 @given(documents, modes, st.booleans(), st.booleans())
-@settings(max_examples=80, deadline=None)
 def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffing: bool) -> None:
     options = {"mode": mode, "fences": fences, "stuffing": stuffing}
     of_text, of_bytes = outcome(pure, text, **options), outcome(pure, text.encode(), **options)
@@ -215,7 +214,6 @@ def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffi
 
 
 @given(st.text(alphabet=PIECES[0] + "a\n \\`~\r", max_size=30), st.booleans(), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_what_is_built_reads_back_or_is_refused(content: str, fences: bool, stuffing: bool) -> None:
     refusals = (Reason.SIGIL_IN_BODY, Reason.UNCLOSED_FENCE, Reason.LONE_RETURN, Reason.TRAILING_BLANK)
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import rfc8785
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from tests.conftest import BACKENDS, raised
 from turnwire._backend import core_module
@@ -31,7 +31,6 @@ VALUES = st.recursive(
 
 
 @pytest.mark.once
-@settings(max_examples=40)
 @given(value=VALUES)
 def test_equal_to_rfc8785(value: Any) -> None:
     """Both twins in one process, since to make a value takes longer than to write it."""
