@@ -253,3 +253,5 @@ def test_messages_behind_a_prefix_are_parsed_and_the_text_around_them_is_kept(pr
         ["He wrote:", "Thanks"],
     )
     assert [(str(found.reason), found.where) for found in document.issues] == [("bad_magic", 2)]
+    document = csp.parse(quoted.replace("MAIN", "A B"), mode="lenient")
+    assert [str(found.reason) for found in document.issues] == ["bad_magic", "bad_header_value", "bad_header_value"]

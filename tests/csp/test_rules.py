@@ -51,6 +51,7 @@ def codes(text, store=None):
         ("expanded", DEFS + task(receiver="coder"), DEFS + task()),
         ("undef", DEFS + task(rest="\nIN SRC,NOWHERE"), DEFS + task(rest="\nIN SRC")),
         ("undef", DEFS + task(rest="\nIN MADE"), DEFS + task() + result(rest="\nPRODUCED MADE") + task(2, "\nIN MADE")),
+        ("undef", DEFS + task(rest="\nIN OTHER"), DEFS + task(receiver="OTHER") + task(2, "\nIN OTHER")),
         ("ctx_stale", DEFS + patch("+ DEF A = 1\n") + task(), DEFS + patch("+ DEF A = 1\n") + task(ctx="C1")),
         ("no_task", result(), task() + result()),
         ("no_task", said("ERROR", "ERROR E1\nAT T9\nCAUSE x"), said("ERROR", "ERROR E1\nAT P9\nCAUSE x")),
