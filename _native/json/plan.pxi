@@ -185,7 +185,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int in_string, final, tail
         tw_fence fence
         tw_spans taken, hopeless
-        size_t found_behind, sound, unclosed
+        size_t reached, found_behind, sound, unclosed
         csp_closings closings
         size_t next_run
     ctypedef struct tw_lines:

@@ -48,6 +48,7 @@ typedef struct tw_region {
     tw_fence fence;                          /* that is open */
     tw_spans taken;                          /* lines that belong to another text */
     tw_spans hopeless, fresh;                /* objects that meet a known fault; those met since the walk went on last */
+    size_t reached;                          /* where the walk went on behind the opening that it met last */
     size_t found_behind;                     /* where the walk went on behind what was found last */
     size_t sound, sound_since;               /* up to here keys in a line are of no damage, while found_behind is this */
     size_t unclosed;                         /* up to here heredocs are open that never close */

@@ -1023,7 +1023,7 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
         if (tw_stopped_by_signal(k)) { result = TW_STOPPED; break; }
         if (r->taken.count) {
             size_t behind = tw_behind_taken(&r->taken, at);
-            if (behind > at) { at = behind; continue; }
+            if (behind > at) { at = r->reached = behind; continue; }
         }
         int opening = tw_opening_of(k->plan, look.s, at, r->start, end, w->mid && !r->level);
         if (opening == TW_NO_OPENING) { at++; continue; }
@@ -1072,6 +1072,7 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
             at = begun;
             break;
         }
+        r->reached = at;
         if (tw_is_more(k, &before)) r->found_behind = at;
         if (r->fresh.count && (result = tw_end_step(w, r, 1, at)) != TW_FINE) break;
         /* It reaches behind what is open. */

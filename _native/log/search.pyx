@@ -31,7 +31,7 @@ from turnwire.json._rows_py import EscapeMap
 from turnwire.json._wrapper_py import Numbers
 from turnwire.log.search.search import Search
 from turnwire.log.search.carriers import Run, Streams, _placed
-from turnwire.log.search.texts import LONGEST_LINE, More, Stretch, Text, Walk, in_order
+from turnwire.log.search.texts import LONGEST_LINE, MOST_OPENING, More, Stretch, Text, Walk, in_order
 
 include "_native/json/plan.pxi"
 
@@ -412,7 +412,8 @@ cdef class Block:
     cdef int enter(self, Walked text, state) except -1:
         """Starts the walk through a text at its beginning."""
         text.w, text.state, text.text, state.taken = self.w, state, None, text
-        text.region.found_behind, text.region.taken.count, text.region.taken.first = text.region.start, 0, 0
+        text.region.reached = text.region.found_behind = text.region.start
+        text.region.taken.count = text.region.taken.first = 0
         text.region.unclosed = text.region.sound = text.unclosed_seen = 0
         text.region.closings.listed = text.region.next_run = 0
         self.top, self.w.top, self.w.at, self.w.filled[0] = text, &text.region, text.region.start, False
@@ -510,7 +511,7 @@ cdef class Block:
         self.tell()
         self.top.state.since = 0 if stored + met > w.since else 1
         self.top.state.found_behind = w.top.found_behind - start
-        w.at = self.twin(self.search.handlers[str(match.lastgroup)], (at, match)) + start
+        w.at = w.top.reached = self.twin(self.search.handlers[str(match.lastgroup)], (at, match)) + start
         if w.at > w.until and not tw_keep_reach(w, w.top, at + start, w.at):
             raise MemoryError
         if <size_t>len(self.asked) > met or w.k.rows.count + w.k.rejects.count > stored:
@@ -722,6 +723,8 @@ cdef class Block:
             position = tw_behind_feed(k.s, 0, place)
             if not position and place > <size_t>self.search.longest_line:
                 position = place
+        elif stop and not k.final and k.s[stop - 1] != 10:  # an opening may be cut in two
+            position = max(self.w.top.reached, stop - min(stop, <size_t>MOST_OPENING))
         asked = sorted(self.asked, key=in_order)
         alone = position == stop and not asked
         if k.mixed or not alone:

@@ -17,6 +17,7 @@ from tests.log.json_engines import JSON_WIRES
 from tests.sap.scenario import task
 from tests.test_utf8 import WORDS
 from turnwire import LIMITS, WIRES, sap
+from turnwire.log.search.texts import LONGEST_LINE
 
 pytestmark = pytest.mark.once
 on_each_core = pytest.mark.usefixtures("scan_core")
@@ -39,6 +40,19 @@ def test_messages_as_long_as_may_be_behind_others_like_them(wire: str) -> None:
         found = [size for batch in scan for size in batch["length"].tolist()]
         assert found == [len(line) for line in lines if len(line) <= limit]
         assert {one["reason"] for one in scan.rejects.rows()} == {"message_too_large"}
+
+
+@on_each_core
+@pytest.mark.parametrize("wire", [wire for wire in WIRES if wire != "csp"])
+@pytest.mark.parametrize("ahead", range(5))
+def test_messages_of_a_line_longer_than_is_waited_for(wire: str, ahead: int) -> None:
+    """Blocks end within it, some bytes behind the first one of a message."""
+    message = message_of(wire, 0)
+    limit, number = len(message), LONGEST_LINE // len(message) + 1
+    data = message * 4 * number
+    scan = turnwire.scan(data, limits=LIMITS._replace(message=limit), batch_bytes=number * limit + ahead)
+    offsets = [place for batch in scan for place in batch["offset"].tolist()]
+    assert offsets == list(range(0, len(data), limit)) and not scan.counts.rejects
 
 
 @on_each_core

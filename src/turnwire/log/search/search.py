@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from turnwire.contract import LIMITS
 from turnwire.log.search import carriers, csp, objects
-from turnwire.log.search.texts import LONGEST_LINE, Match, More, SearchState, Text, Walk, in_order
+from turnwire.log.search.texts import LONGEST_LINE, MOST_OPENING, Match, More, SearchState, Text, Walk, in_order
 from turnwire.log.search.tokens import FENCES, SLIP, at_fence, at_head, at_slip
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ class Search:
         if position < walk.end:
             # A position is at the start of a line, but where a line is longer than a message may be.
             position = text.line_start(position) or (position if position > self.longest_line else 0)
+        elif not text.final and not text.data.endswith(b"\n"):  # an opening may be cut in two
+            position = max(state.reached, position - MOST_OPENING, 0)
         # Lines of several texts are interleaved where a record reaches over the position: it is read again, too.
         reaches = [(one.here, one.behind) for one in walk.found] + state.reaches
         while position < walk.end and (
@@ -110,12 +112,12 @@ class Search:
                 start = match.start()
                 inside = self.opening_at(text, 0, True) if state.mid and not start else match
                 if (behind := state.taken.behind(start)) > start:
-                    at = behind
+                    at = state.reached = behind
                 elif inside is None:
                     at = 1
                 else:
                     before = len(found)
-                    at = handlers[str(inside.lastgroup)](walk, start, inside)
+                    at = state.reached = handlers[str(inside.lastgroup)](walk, start, inside)
                     state.found_behind = at if len(found) > before else state.found_behind
                     end = end if state.open_from is None else state.open_from
                     if at > end:  # it reaches behind what is open

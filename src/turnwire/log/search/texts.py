@@ -31,6 +31,8 @@ _TIME_BYTES = 256
 """So many bytes at the start of a line may hold its time."""
 LONGEST_LINE = 1 << 12
 """Bytes of a line that are waited for, however small the limit is."""
+MOST_OPENING = 1 << 7
+"""Bytes at the end of a block within a line that are searched again with the next one."""
 _VERSION = 1
 _FLAGS = ("touched", "fence_touched", "pieces", "tail", "mid")
 
@@ -342,7 +344,8 @@ class SearchState:
     - unclosed: the runs and ranges of heredocs that never close.
     - runs_of_lines: those that were met. open_from: where a text of one is open, which the walk does not pass.
       begun_with: the carrier of the one with which the block that was searched last began.
-    - since: how much was found before the open fence. found_behind: where the walk went on after the last find.
+    - since: how much was found before the open fence. reached: where the walk went on after the last opening.
+      found_behind: where the walk went on after the last find.
       sound: an offset before which keys in a line are no damage, while ``found_behind`` is the number with it.
     """
 
@@ -363,7 +366,7 @@ class SearchState:
         self.hopeless: set[int] = set()
         self.taken = Taken()
         self.unclosed: list[tuple[int, int, int]] = []
-        self.since = self.found_behind = 0
+        self.since = self.reached = self.found_behind = 0
         self.sound = (0, 0)
         self.reaches: list[tuple[int, int]] = []
         self.open_from: int | None = None
