@@ -17,7 +17,6 @@ from turnwire.cli.outcome import EXIT_ZERO, usage_errors
 from turnwire.cli.output import printable
 from turnwire.contract import COMMON, FORMATS, BulkScanner, Column
 from turnwire.errors import WireError
-from turnwire.progress import Progress
 
 if TYPE_CHECKING:
     from turnwire.conversion import Context
@@ -201,7 +200,7 @@ def scanned(
 
     names_of_options = ("threads", "unknown", "fences", "borrow", "batch_bytes", "errors")
     passed = {name: options[name] for name in names_of_options if name in options}
-    wanted = conditions(options["conditions"], scanner(wire).columns)
+    wanted = conditions(options.get("conditions", ()), scanner(wire).columns)
     with usage_errors():
         return turnwire.scan(list(names), wire=wire, columns=columns, where=wanted, **passed, **more)
 
@@ -217,16 +216,14 @@ def read_all(
     """Hands each batch of the scan that the options ask for to ``take``, and shows progress. batches: makes them of a
     scan that collects its rejects. Returns the counts, and the interruption that ended the scan. Raises as
     :func:`scanned`."""
-    stopped = None
-    with Progress(inputs.size(names)) as progress:
-        settings = {**options, "errors": "collect" if batches else "skip"}
-        found = scanned(names, wire, columns, settings, progress=progress.of_scan)
-        try:
-            for batch in batches(found) if batches else found:
-                take(batch)
-        except KeyboardInterrupt as interruption:
-            stopped = interruption
-    return found.counts, stopped
+    settings = {**options, "errors": "collect" if batches else "skip"}
+    found = scanned(names, wire, columns, settings, progress=not options.get("quiet"))
+    try:
+        for batch in batches(found) if batches else found:
+            take(batch)
+    except KeyboardInterrupt as interruption:
+        return found.counts, interruption
+    return found.counts, None
 
 
 # --- --where --------------------------------------------------------------------------------------------------------

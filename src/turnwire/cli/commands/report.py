@@ -69,7 +69,10 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
 
         with usage_errors():
             counter, _ = meter(settings["tokenizer"])
-        counts = show_groups(names, counter, {**settings, **grouping, "quiet": quiet}).counts
+        found, _, stopped = show_groups(names, counter, {**settings, **grouping, "quiet": quiet})
+        if stopped is not None:
+            raise stopped
+        counts = found.counts
         damaged = counts.rejects
         if not counts.records + damaged and not quiet:
             inputs.tell_nothing(names, settings["wire"], bool(counts.bytes))

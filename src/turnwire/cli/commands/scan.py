@@ -129,12 +129,12 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         if parts is not None:
             with usage_errors():
                 parts.begin(found.columns)
-            sink: NullSink = FileSink(parts, grows=True)
+            sink: NullSink = FileSink(parts)
         elif settings["output"] is not None:
             sink = _file_sink(found, settings, stack)
         else:
             sink = _shown_sink(found, wire, columns is None, len(inputs.files(names)), settings)
-        stands = _run(found, sink, quarantine, progress, settings)
+        stands = _run(found, sink, parts, quarantine, progress, settings)
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
         _summarize(found, sink, time.monotonic() - started, settings["rejects"])
@@ -240,7 +240,7 @@ def _file_sink(found: Scan, settings: dict[str, Any], stack: ExitStack) -> NullS
         else:
             place = standard_output(shown=True) if path == "-" else path
             output = FileOutput(place, found.columns, named if path == "-" else format_of_file(path, named), formulas)
-    return FileSink(stack.enter_context(output), prints=path == "-")
+    return FileSink(stack.enter_context(output), path == "-")
 
 
 # --- the rows --------------------------------------------------------------------------------------------------------
@@ -255,10 +255,8 @@ class NullSink:
     """How many rows a table or JSON lines have shown."""
     full = True
     """True if no further batch is wanted."""
-    due = False
-    """True if ``commit`` should end the open part, even if no further batch comes."""
-    paths: tuple[str, ...] = ()
-    """Files that were written."""
+    output: Any = None
+    """The file, directory or pipe of ``turnwire.log.output`` that the rows go to, if any."""
 
     def take(self, batch: Batch) -> None:
         """Writes the requested rows of a batch."""
@@ -268,11 +266,6 @@ class NullSink:
 
     def finish(self) -> None:
         """Writes what was held back; no batch follows."""
-
-    def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
-        """Ends the open part if it is ``due`` or the ``last``. True if all rows up to ``position`` are on disk then, so
-        that a later run can continue from there."""
-        return True
 
 
 class JsonSink(NullSink):
@@ -343,34 +336,13 @@ class TableSink(JsonSink):
 
 
 class FileSink(NullSink):
-    """Writes to a file, a directory or a pipe.
-
-    output: of ``turnwire.log.output``, within its ``with`` block. grows: it is a directory of parts, each of which
-    appears by ``commit`` together with the position after its records.
-    """
+    """Writes all rows to an output, within its ``with`` block."""
 
     full = False
 
-    def __init__(self, output: Any, grows: bool = False, prints: bool = False) -> None:
-        self._output, self._grows = output, grows
-        self.take, self.prints = output.take, prints  # type: ignore[method-assign]
-
-    @property
-    def paths(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Files that were written."""
-        return tuple(self._output.paths)
-
-    @property
-    def due(self) -> bool:  # type: ignore[override]
-        """True if the open part is large or old enough to be ended."""
-        return self._grows and bool(self._output.due)
-
-    def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
-        """Ends the open part if it is ``due`` or the ``last``. True if it did, or if there are no parts."""
-        wanted = last or not self._grows or self.due
-        if wanted and self._grows:
-            self._output.commit(position)
-        return wanted
+    def __init__(self, output: Any, prints: bool = False) -> None:
+        self.output, self.prints = output, prints
+        self.take = output.take  # type: ignore[method-assign]
 
 
 # --- while it runs --------------------------------------------------------------------------------------------------
@@ -409,9 +381,10 @@ class _Quarantine:
 
 
 def _run(
-    found: Scan, sink: NullSink, quarantine: _Quarantine, progress: Progress, settings: dict[str, Any]
+    found: Scan, sink: NullSink, parts: Any, quarantine: _Quarantine, progress: Progress, settings: dict[str, Any]
 ) -> dict[str, Any]:
-    """Shows or writes everything: the position after what was."""
+    """Shows or writes everything: the position after what was. parts: the directory of a scan that continues, in which
+    each part appears together with the position after its records."""
     from turnwire.log.scanning import steps
 
     kept = time.monotonic()
@@ -420,9 +393,9 @@ def _run(
     with progress, until_interrupted(steps(found)) if follows else nullcontext(found) as batches:
         for batch in batches:
             if batch is None:
-                if sink.due:  # the log went quiet: what is written waits for nothing more
+                if parts is not None and parts.due:  # the log went quiet: what is written waits for nothing more
                     stands = found.position
-                    sink.commit(stands)
+                    parts.commit(stands)
                     options.keep_position(settings["resume"], stands)
                 continue
             if prints or (sink.prints and not sink.full) or quarantine.news():
@@ -433,13 +406,18 @@ def _run(
             if follows:
                 sink.flush()
                 stands = found.position
-                if sink.commit(stands) and time.monotonic() - kept > KEPT_EVERY:
+                if parts is not None:
+                    if not parts.due:
+                        continue
+                    parts.commit(stands)
+                if time.monotonic() - kept > KEPT_EVERY:  # all rows up to there are on disk
                     options.keep_position(settings["resume"], stands)
                     kept = time.monotonic()
     quarantine.take()
     sink.finish()
     stands = stands if follows else found.position
-    sink.commit(stands, last=True)
+    if parts is not None:
+        parts.commit(stands)
     return stands
 
 
@@ -461,7 +439,7 @@ def _summarize(found: Scan, sink: NullSink, seconds: float, rejects: str | None)
     complain_counts(counts, rate)
     if found.gaps:
         complain(f"{'gaps':<8}{len(found.gaps):>12,}")
-    for path in sink.paths:
+    for path in () if sink.output is None else sink.output.paths:
         complain(f"written {inputs.shown(path)}")
 
 

@@ -15,7 +15,6 @@ from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, usage_errors
 from turnwire.cli.output import complain, tell_left_out, write_json, write_lines, write_whole
 from turnwire.errors import DecodeError
-from turnwire.progress import Progress
 from turnwire.showing import escaped_json
 
 _TEXT = click.argument("file", type=options.SOURCE)
@@ -68,12 +67,11 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
     names = inputs.checked(sources, output)
     with usage_errors():
         counter, keys = load(settings["tokenizer"]), paths_of(settings["key"])
-    with Progress(inputs.size(names)) as progress:
-        scan = turnwire.scan(list(names), errors="skip", progress=progress.of_scan)
-        found = _json_lines(names) if events else (message for message, *_ in scan.messages())
-        pieces = packed(found, counter, keys or None, every=settings["every"], plain=settings["plain"])
-        first = next(pieces, "")
-        write_whole(output, _ended(chain([first], pieces)))
+    scan = turnwire.scan(list(names), errors="skip", progress=True)
+    found = _json_lines(names) if events else (message for message, *_ in scan.messages())
+    pieces = packed(found, counter, keys or None, every=settings["every"], plain=settings["plain"])
+    first = next(pieces, "")
+    write_whole(output, _ended(chain([first], pieces)))
     failed = 0 if events else scan.counts.rejects
     tell_left_out(failed)
     if not first and not failed:

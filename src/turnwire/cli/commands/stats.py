@@ -10,11 +10,10 @@ import click
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import conclude, milliseconds, sums, table, write_json, write_text
-from turnwire.progress import Progress
 from turnwire.showing import counted
 
 if TYPE_CHECKING:
-    from turnwire.read.grouping import Grouped
+    from turnwire.read.grouping import Aggregation, Grouped
 
 TITLES = {
     "wire": "wires",
@@ -43,31 +42,30 @@ LAST = ("timed", "given_up", "backwards", "progress", "orphans", "ahead", "furth
 @options.by_options
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
 @options.exit_zero_option
-def command(
-    sources: tuple[str, ...], wire: str | None, by: str | None, top: int, as_json: bool, **settings: Any
-) -> int:
+def command(sources: tuple[str, ...], **settings: Any) -> int:
     """Counts bytes, records, kinds, senders, receivers, damage and conversations in SOURCES; measures answer times.
 
     SOURCES are files, directories, globs, URLs, or - for standard input. With --by, prints records, bytes and answers
     of each value, those with the most bytes first. Exits with 1 if a record is damaged.
     """
-    from turnwire.read.grouping import STATISTICS, Aggregation, Grouped, columns_of, statistics
+    from turnwire.read.grouping import STATISTICS, Aggregation, columns_of, statistics
 
     names = inputs.checked(sources)
-    wire = inputs.wire_of(names, wire)
-    gathered = Aggregation(STATISTICS if by is None else [by], latencies=by is not None)
-    counts, stopped = options.read_all(names, wire, columns_of(wire), settings, gathered.take)
-    result = statistics(gathered, counts) if by is None else Grouped(by, gathered.groups[by], counts, False)
-    rows = list(result.rows(top))
-    if as_json:
-        write_json(rows)
-    elif by is None:
-        write_text("\n".join(_tables(rows)))
-    elif rows:
-        write_text(group_table(rows))
+    settings["wire"] = wire = inputs.wire_of(names, settings["wire"])
+    if settings["by"] is not None:
+        found, gathered, stopped = show_groups(names, None, settings)
+        counts = found.counts
+    else:
+        gathered = Aggregation(STATISTICS)
+        counts, stopped = options.read_all(names, wire, columns_of(wire), settings, gathered.take)
+        rows = list(statistics(gathered, counts).rows(settings["top"]))
+        if settings["as_json"]:
+            write_json(rows)
+        else:
+            write_text("\n".join(_tables(rows)))
     if stopped is None and not counts.records + counts.rejects:
         inputs.tell_nothing(names, wire, bool(counts.bytes))
-    elif not as_json:
+    elif not settings["as_json"]:
         _conclude(counts, gathered.pairs.found.values(), names, wire)
     if stopped is not None:
         raise stopped
@@ -86,21 +84,22 @@ def _conclude(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: 
 
 def show_groups(
     names: Sequence[str], counter: Any, settings: dict[str, Any], more: Any = None, title: str = ""
-) -> Grouped:
-    """Shows the records of each value of --by, with the tokens of a tokenizer (None: without); returns them all. more:
-    the function that receives each row."""
-    from turnwire.read.grouping import ROOM, group_by
+) -> tuple[Grouped, Aggregation, KeyboardInterrupt | None]:
+    """Shows the records of each value of --by, with the tokens of a tokenizer (None: without). more: the function that
+    receives each row. Returns the groups, what they are of, and the interruption that ended the scan."""
+    from turnwire.read.grouping import ROOM, Aggregation, Grouped, columns_of
 
-    chosen = {"wire": settings["wire"], "threads": settings.get("threads", 1)}
-    chosen["room"] = ROOM if settings.get("budget") is None else MOST_IN_BUDGET  # which a rare value may go over
-    with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
-        found = group_by(list(names), settings["by"], tokenizer=counter, progress=progress.of_scan, **chosen)
+    wire, by = settings["wire"], settings["by"]
+    room = ROOM if settings.get("budget") is None else MOST_IN_BUDGET  # which a rare value may go over
+    gathered = Aggregation([by], counter, room, latencies=True)
+    counts, stopped = options.read_all(names, wire, columns_of(wire), settings, gathered.take)
+    found = Grouped(by, gathered.groups[by], counts, counter is not None)
     rows = [row if more is None else more(row) for row in found.rows(settings["top"])]
     if settings["as_json"]:
         write_json(rows)
     elif rows:
         write_text(title + group_table(rows))
-    return found
+    return found, gathered, stopped
 
 
 def group_table(rows: Sequence[dict[str, Any]]) -> str:

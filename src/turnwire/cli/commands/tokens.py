@@ -15,7 +15,6 @@ from turnwire.cli import inputs, options
 from turnwire.cli.commands.stats import show_groups
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, usage_errors
 from turnwire.cli.output import complain, printable, table, tell_left_out, text_table, write_json, write_text
-from turnwire.progress import Progress
 from turnwire.showing import counted
 
 if TYPE_CHECKING:
@@ -82,11 +81,9 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
             raise click.UsageError("--by cannot be combined with --compare, --advise or --html")
         return _by(names, counters, price, settings)
     kept = settings["sample"] if advised or settings["compare"] else 0
-    chosen = {name: settings[name] for name in ("wire", "threads")}
-    with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
-        found = spend(
-            list(names), counters, budget=settings["budget"], sample=kept, progress=progress.of_scan, **chosen
-        )
+    chosen: dict[str, Any] = {name: settings[name] for name in ("wire", "threads")}
+    chosen |= {"budget": settings["budget"], "sample": kept, "progress": not settings["quiet"]}
+    found = spend(list(names), counters, **chosen)
     _show(found, settings)
     if settings["compare"] and found.spent:
         _compare(found, counters, context, settings["as_json"], advised)
@@ -104,7 +101,11 @@ def _by(names: Sequence[str], counters: list[Tokenizer], price: Price | None, se
     for counter in counters:
         named = {"tokenizer": counter.name} if settings["as_json"] else {}
         title = f"{printable(counter.name)}\n" if len(counters) > 1 else ""
-        found = show_groups(names, counter, settings, lambda row, named=named: {**named, **_priced(row, price)}, title)
+        found, _, stopped = show_groups(
+            names, counter, settings, lambda row, named=named: {**named, **_priced(row, price)}, title
+        )
+        if stopped is not None:
+            raise stopped
         counts = found.counts
         groups = [] if budget is None else found.groups.top(None, "tokens")
         over = [
