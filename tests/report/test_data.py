@@ -22,7 +22,7 @@ from turnwire import csp
 from turnwire.errors import DecodeError, Reason
 from turnwire.read.coding import ABSENT, MOST_NAME, Coded, Texts, coded, named, texts_of_codes
 from turnwire.report import build, records as samples, report
-from turnwire.report.build import ANSWER_COLUMNS, STOP, Answers, Finding
+from turnwire.report.build import ANSWER_COLUMNS, Answers, Finding
 from turnwire.report.records import (
     COLUMNS,
     EARLIER,
@@ -151,7 +151,7 @@ def test_a_report_that_is_stopped_is_about_what_was_read(tmp_path: Path) -> None
     for name in "ab":
         (tmp_path / name).write_text(f"{GOOD.format(1, 0, 0)}\n{BAD}\n{GOOD.format(2, 1, 1)}\n", "utf-8")
     sources = [str(tmp_path / name) for name in "ab"]
-    data = report(sources, tokenizer=None, progress=lambda done, records: STOP).data
+    data = report(sources, tokenizer=None, enough=lambda: True).data
     first = report(sources[:1], tokenizer=None).data
     assert [data[name] for name in ("messages", "answers", "rejects")] == [
         first[name] for name in ("messages", "answers", "rejects")

@@ -84,6 +84,8 @@ def usage_errors(kinds: tuple[type[Exception], ...] = (TypeError, ValueError)) -
     """Raises errors about an argument, of these kinds, as ones about how the command is used."""
     try:
         yield
+    except WireError:  # of what was read, or is to be written
+        raise
     except kinds as error:
         raise click.UsageError(in_words(error)) from None
 

@@ -318,16 +318,16 @@ class Export:
         return FORMS[self._to](merged(self._turns))
 
 
-def export(source: Any, to: str, *, wire: str | None = None, conversation: str | None = None, **options: Any) -> Export:
+def export(source: Any, to: str, *, wire: str | None = None, **options: Any) -> Export:
     """Exports sessions in the format of another tool, line by line, each with the values that it drops.
 
     source, options: those of :func:`turnwire.scan`. to: "jsonl" (the columns and parts of each turn), "openai" and
     "anthropic" (messages for their APIs), "otlp" (OpenTelemetry spans in JSON, one collector request per line). wire:
-    one format; all by default. conversation: only this one. Repeated records are omitted, and tokens of one response
-    are counted once. Raises UnknownName for another ``to``, and the errors of a scan.
+    one format; all by default. Repeated records are omitted, and tokens of one response are counted once. Raises
+    UnknownName for another ``to``, and the errors of a scan.
     """
     expect_one_of(to, "to", FORMS)
-    return Export(turns(source, wire=wire, conversation=conversation, **options), to)
+    return Export(turns(source, wire=wire, **options), to)
 
 
 _BLOCKS = ("text", "image", "document")

@@ -31,7 +31,7 @@ from turnwire.read.coding import (
     table_of,
     texts_of_codes,
 )
-from turnwire.read.pairing import COLUMNS as CALL_COLUMNS, OPEN, Calls, Latencies, Pairing, Pairs, by_key
+from turnwire.read.pairing import COLUMNS as CALL_COLUMNS, Calls, Latencies, Pairing, Pairs, by_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,13 +180,11 @@ class Aggregation:
         by: Sequence[str],
         tokenizer: Any = None,
         room: int = ROOM,
-        open_requests: int = OPEN,
         latencies: bool = False,
     ) -> None:
         for name in by:
             expect_one_of(name, "by", BY)
         expect_number(room, "room", 1)
-        expect_number(open_requests, "open_requests", 1)
         if isinstance(tokenizer, (str, PathLike)):
             import turnwire  # imported late: tokens is a layer above
 
@@ -194,7 +192,7 @@ class Aggregation:
         self._tokenizer = tokenizer
         self._latencies = latencies
         self.groups = {name: Groups(room, name in _WITHOUT_WIRE) for name in by}
-        self.pairs = Pairs(open_requests)
+        self.pairs = Pairs()
 
     def take(self, batch: Batch) -> None:
         """Adds the records of a batch."""
@@ -288,7 +286,6 @@ def group_by(
     wire: str | None = None,
     tokenizer: Any = None,
     room: int = ROOM,
-    open_requests: int = OPEN,
     **options: Any,
 ) -> Grouped:
     """Groups the records of logs by a value, for example to find the most expensive conversations or the slowest
@@ -298,11 +295,10 @@ def group_by(
     "session"), "sender", "receiver", "kind", "wire", "model" (the JSON value under that key), "day" (in UTC) or "tool"
     (a record that calls several is in the group of each); records without that value are in no group. tokenizer: as
     :func:`turnwire.tokens.load` takes it; its tokens are also counted. room: the minimum number of values that are
-    counted separately (see :class:`Groups`); open_requests: how many open requests are tracked at once. Raises the
-    errors of a scan, and UnknownName for another ``by``.
+    counted separately (see :class:`Groups`). Raises the errors of a scan, and UnknownName for another ``by``.
     """
     by = "conversation" if by == "session" else by
-    gathered = Aggregation([by], tokenizer, room, open_requests, latencies=True)
+    gathered = Aggregation([by], tokenizer, room, latencies=True)
     return Grouped(by, gathered.groups[by], gathered.read(source, wire, options), tokenizer is not None)
 
 
@@ -361,14 +357,12 @@ def statistics(gathered: Aggregation, counts: Counts) -> Stats:
     return Stats(counts, gathered.groups, seen, gathered.pairs.calls)
 
 
-def stats(
-    source: Any, *, wire: str | None = None, room: int = ROOM, open_requests: int = OPEN, **options: Any
-) -> Stats:
+def stats(source: Any, *, wire: str | None = None, room: int = ROOM, **options: Any) -> Stats:
     """Computes statistics of logs: see :class:`Stats`.
 
     source, wire, options: those of :func:`turnwire.scan`, such as ``where`` and ``threads``. room: the minimum number
-    of values that each list counts separately (see :class:`Groups`); open_requests: how many open requests are tracked
-    at once. These bound memory for logs of any length. Raises the errors of a scan.
+    of values that each list counts separately (see :class:`Groups`), which bounds memory for logs of any length. Raises
+    the errors of a scan.
     """
-    gathered = Aggregation(STATISTICS, None, room, open_requests)
+    gathered = Aggregation(STATISTICS, None, room)
     return statistics(gathered, gathered.read(source, wire, options))

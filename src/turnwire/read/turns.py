@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,9 +20,6 @@ from turnwire.json.text import write as _write
 from turnwire.log.output.json_lines import slices
 from turnwire.log.scanning import Counts, scan
 from turnwire.read.usage import MOST_COST, TOKENS as COUNTED, paid_counts
-
-if TYPE_CHECKING:
-    pass
 
 TOKENS = (*COUNTED, "cache_write_1h_tokens")
 _COUNTED = (*TOKENS, "total_tokens", "cost")

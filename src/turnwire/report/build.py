@@ -107,10 +107,6 @@ TOOL_COLUMNS = ("wire", "tool", "calls", "answered", "failed")
 MAX_MESSAGES = 2000
 """Messages that a page shows in full unless another number is asked for."""
 
-Progress = Callable[[int, int], object]
-"""(bytes read, records met) -> ``STOP``, if that is enough, or anything else"""
-STOP = "stop"
-
 
 class Report:
     """A report. ``data`` contains the data of its page as plain dicts and lists; see docs/report.md."""
@@ -140,7 +136,8 @@ def report(
     tokenizer: str | None = "default",
     max_messages: int = MAX_MESSAGES,
     now: datetime | None = None,
-    progress: Progress | None = None,
+    progress: bool = False,
+    enough: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Reads a log twice and reports volume, senders and receivers, conversations, latencies, rejects and tokens.
 
@@ -154,8 +151,8 @@ def report(
         max_messages: messages shown in full, from the largest and the faulty conversations. Figures always cover all
             records.
         now: the creation time that the page shows; the current time by default.
-        progress: called after each batch with the numbers of bytes and records read. If it returns ``STOP``, the report
-            covers what was read by then.
+        progress: True for a bar on a terminal.
+        enough: asked after each batch. If it is true, the report covers what was read by then.
 
     Memory is bounded for logs of any size; a stream is copied to a temporary file. Raises OSError if a file cannot be
     read, ValueError for invalid arguments, MissingDependency for a named tokenizer that is not installed.
@@ -167,7 +164,7 @@ def report(
     cube, answers, conversations, quarantine = Cube(), Answers(), Conversations(), Quarantine()
     columns = (*COLUMNS, *CALL_COLUMNS) if of_formats(wire) else COLUMNS
     with twice(source) as again:
-        scan = turnwire.scan(again, wire=wire, columns=columns)
+        scan = turnwire.scan(again, wire=wire, columns=columns, progress=progress)
         told, stopped = 0, False
         for chunk in _chunks(scan):
             tokens = tokens_of(chunk.batch, counter)
@@ -178,8 +175,7 @@ def report(
             for asked, answered in answers.add(chunk):
                 conversations.settle(asked, answered)
             quarantine.add(rejects)
-            if progress is not None and progress(scan.counts.bytes, cube.records) == STOP:
-                stopped = True
+            if stopped := enough():
                 break
         quarantine.add(list(scan.rejects.since(told)))
         measure = "bytes" if counter is None else "tokens"

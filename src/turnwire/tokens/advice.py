@@ -360,7 +360,6 @@ def advise(
     wires: Sequence[str] | None = None,
     context: Any = None,
     sample: int = SAMPLE,
-    threads: int = 1,
 ) -> Advice:
     """Counts the tokens of the messages of a log, and suggests what to change first.
 
@@ -372,7 +371,7 @@ def advise(
     """
     known = priced(prices)
     counters = [load(each) for each in dict.fromkeys([*tokenizers, *known])]
-    found = spend(source, counters, sample=sample, threads=threads)
+    found = spend(source, counters, sample=sample)
     return advice_on(found, counters, known, wires=wires, context=context)
 
 

@@ -460,7 +460,6 @@ def compare(
     formats: Sequence[str] = tuple(FORMATS),
     context: Any = None,
     per: str = "message",
-    threads: int = 1,
 ) -> Comparison:
     """Compares the token counts of messages in wires and reference formats.
 
@@ -489,9 +488,7 @@ def compare(
     absent: dict[str, str] = {}
     versions = [*_wires(found, wires, context, together, absent), *_references(found, formats, together, absent)]
     rows = [
-        row
-        for counter in counters
-        for row in _ranked([_row(each, counter, together, threads, len(found)) for each in versions])
+        row for counter in counters for row in _ranked([_row(each, counter, together, len(found)) for each in versions])
     ]
     facts = {
         "messages": len(found),
@@ -568,7 +565,7 @@ def _references(
         yield Version(name, "reference", texts, [], {}, not why, why)
 
 
-def _row(version: Version, counter: Tokenizer, together: bool, threads: int, messages: int) -> Row:
+def _row(version: Version, counter: Tokenizer, together: bool, messages: int) -> Row:
     whole = ["\n".join(version.texts)] if together else version.texts
     shared = beginning(version.texts) if len(version.texts) > 1 else ""
     return Row(
@@ -577,7 +574,7 @@ def _row(version: Version, counter: Tokenizer, together: bool, threads: int, mes
         tokenizer=counter.name,
         messages=messages,
         bytes=sum(len(text.encode()) for text in whole),
-        tokens=sum(counter.count_many(whole, threads)),
+        tokens=sum(counter.count_many(whole)),
         legend=sum(counter.count_many(version.legend)),
         shared=counter.count(shared),
         dropped=tuple(f"{name} ×{count}" if count > 1 else name for name, count in version.dropped.items()),

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.commands.stats import show_groups
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, in_words, stopping, usage_errors
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, stopping, usage_errors
 from turnwire.cli.output import complain, write_text
-from turnwire.errors import WireError
-from turnwire.progress import Progress
 from turnwire.showing import counted
 
 MAX_MESSAGES = 2000
@@ -78,8 +75,10 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
             inputs.tell_nothing(names, settings["wire"], bool(counts.bytes))
     if output is None:
         return BAD_RECORDS if damaged else GOOD
-    with stopping() as is_stopped:
-        made = _read(names, quiet, settings, is_stopped)
+    from turnwire.report import report
+
+    with stopping() as is_stopped, usage_errors((ValueError,)):
+        made = report(list(names), progress=not quiet, enough=is_stopped, **settings)
     totals, rejects = made.data["totals"], made.data["reject_counts"]
     if output == "-":
         write_text(made.html())
@@ -101,23 +100,6 @@ def _usual() -> str:
             if b'name="generator" content="turnwire"' not in file.read(1 << 12):
                 raise click.UsageError(f"{USUAL} is not a page of turnwire; name another one with '-o' / '--output'")
     return USUAL
-
-
-def _read(names: Sequence[str], quiet: bool, settings: dict[str, Any], is_stopped: Callable[[], bool]) -> Any:
-    from turnwire.report import report
-    from turnwire.report.build import STOP
-
-    def tell(done: int, records: int) -> str:
-        progress.update(done, records)
-        return STOP if is_stopped() else ""
-
-    with Progress(inputs.size(names), wanted=not quiet) as progress:
-        try:
-            return report(list(names), progress=tell, **settings)
-        except WireError:
-            raise
-        except ValueError as error:
-            raise click.UsageError(in_words(error)) from None
 
 
 def _summarize(data: dict[str, Any], output: str) -> None:
