@@ -19,8 +19,8 @@ form of :func:`folded`."""
 
 
 def folded(name: str) -> str:
-    """Returns a name in NFC and without case, for comparison."""
-    return unicodedata.normalize("NFC", name).casefold()
+    """The form in which names are compared: two that are equal but for case and Unicode composition mean one actor."""
+    return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
 
 
 class Work(NamedTuple):

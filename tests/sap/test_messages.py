@@ -17,11 +17,11 @@ from tests.sap.documents import TASK
 from turnwire import sap
 from turnwire.errors import DecodeError
 from turnwire.sap import messages
+from turnwire.sap.access import signed_message, verify_message
 from turnwire.sap.builders import unreadable
 from turnwire.sap.bulk import PLAN
 from turnwire.sap.codec import kind_of
 from turnwire.sap.messages import JsonObject
-from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.spec import RESULT_MARKS, TASK_MARKS, read_time, write_time
 
 pytestmark = pytest.mark.once

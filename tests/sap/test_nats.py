@@ -21,8 +21,8 @@ from tests.sap.test_principals import KEYS, PUBLIC, agent_in
 from turnwire import sap
 from turnwire.errors import BadAnswer, Unanswered, Unreachable
 from turnwire.ledger import Ledger
+from turnwire.sap.access import sign, signed_message
 from turnwire.sap.agent import cancel_and_wait
-from turnwire.sap.signing import sign, signed_message
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND
 from turnwire.sap.transports import nats
 from turnwire.sap.transports.nats import INBOX, SIGNATURE, SIGNER, TASK_ID

@@ -17,8 +17,7 @@ from tests.sap.scenario import task
 from turnwire import sap
 from turnwire.errors import BadAnswer, RuleError
 from turnwire.ledger import Ledger
-from turnwire.sap.access import LONGEST_NAME, principal_of
-from turnwire.sap.signing import signed_message, verify_message
+from turnwire.sap.access import LONGEST_NAME, principal_of, signed_message, verify_message
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
 from turnwire.sap.transports import http, identified
 

@@ -29,9 +29,9 @@ from tests.sap.test_principals import KEYS, PUBLIC
 from turnwire import sap
 from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger
+from turnwire.sap.access import verify_message
 from turnwire.sap.builders import Refused
 from turnwire.sap.handlers import DeadlineExceeded
-from turnwire.sap.signing import verify_message
 from turnwire.sap.transports import http
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]

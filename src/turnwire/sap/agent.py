@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError, Unreachable, expect, expect_one_of
-from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
+from turnwire.sap.access import (
+    ANONYMOUS,
+    Action,
+    Authoriser,
+    Named,
+    Principal,
+    authorise,
+    principal_of,
+    signed_message,
+)
 from turnwire.sap.builders import NOT_VETTED, NOTHING, Outcome, Refused, copy_of, mode_of, nack, result_for, said, thaw
 from turnwire.sap.codec import encode, text_as_read
 from turnwire.sap.handlers import (
@@ -634,8 +643,6 @@ class Agent:
     def _signed(self, text: str) -> str:
         if self.signer is None:
             return text
-        from turnwire.sap.signing import signed_message
-
         result: Result = thaw(text)
         return encode(signed_message(result, result.producer.agent_id, self.signer))
 

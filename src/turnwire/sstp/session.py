@@ -21,6 +21,7 @@ from itertools import chain
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
+from turnwire import pairs
 from turnwire.errors import Issue, Reason, RuleError
 from turnwire.message import refuse_unknown
 from turnwire.sstp.codec import check, encode
@@ -54,10 +55,7 @@ _TWINS = str.maketrans(
 )
 
 
-@lru_cache(4096)
-def folded(name: str) -> str:
-    """The form in which names are compared: two that are equal but for case and Unicode composition mean one actor."""
-    return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
+folded = lru_cache(4096)(pairs.folded)
 
 
 @lru_cache(4096)

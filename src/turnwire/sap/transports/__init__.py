@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, overload
 
 from turnwire.errors import BadAnswer, DecodeError, Reason, RuleError, Unanswered, Unreachable
-from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, principal_of
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, principal_of, verify_message
 from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, code_of, make_task, said, unreadable
 from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
@@ -227,8 +227,6 @@ class Caller:
         if asked is not None and producer != asked:
             raise BadAnswer(f"{producer} answered task {task_id}, but {asked} was asked")
         if self._keys is not None and is_final(answer):
-            from turnwire.sap.signing import verify_message
-
             try:
                 signer = verify_message(answer, self._keys)
             except RuleError as error:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire.checklists import Recent
 from turnwire.errors import BadAnswer, DecodeError, Unanswered, Unreachable, needs
 from turnwire.json import text as json_text
-from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, sign, verify
 from turnwire.sap.agent import cancel_and_wait, too_large
 from turnwire.sap.builders import Refused, code_of, expects_ack, nack, thaw
 from turnwire.sap.codec import encode
@@ -99,7 +99,9 @@ def signed(keys: Mapping[str, bytes]) -> Identify:
 
     keys: name of each principal -> its public key, 32 raw bytes. Extra ``sign``.
     """
-    from turnwire.sap.signing import verify
+    from turnwire.ledger.checkpoint import require_cryptography
+
+    require_cryptography()
 
     def identify(message: Any) -> Named:
         headers = message.headers or {}
@@ -516,8 +518,6 @@ class Client(Caller):
         """The headers by which a worker knows who sent a message, where this client has a key."""
         if self._signer is None:
             return {}
-        from turnwire.sap.signing import sign
-
         return {SIGNER: self._principal.name, SIGNATURE: sign(text, self._signer)}
 
     @contextlib.asynccontextmanager
