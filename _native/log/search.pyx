@@ -784,9 +784,9 @@ cdef class Block:
         rows = Rows(self.search, self.top.whole(), size, base, line, self.dtypes)
         here, refused = [], []
         for one in asked:
-            count, bad = len(rows.rows), len(rows.rejects)
+            count, bad = rows.count, len(rows.rejects)
             rows.add(one)
-            here += [in_order(one)] * (len(rows.rows) - count)
+            here += [in_order(one)] * (rows.count - count)
             refused += [in_order(one)] * (len(rows.rejects) - bad)
         part.columns, _, tables = rows.tables(None)
         part.columns.pop("arena", None)

@@ -376,7 +376,8 @@ class BulkScanner(NamedTuple):
     - json: whether texts are contents of JSON strings, which ``plain`` can then convert in bulk.
     - packed: set if texts have no separate arrays.
     - values: of nSLIP and CSP/1, (data, start, stop, what the matcher found, shift) -> the columns of the record that
-      the search found in ``data[start:stop]``: numbers, a packed row as bytes, spans moved by ``shift``.
+      the search found in ``data[start:stop]``: numbers, a packed row as bytes, spans moved by ``shift``; its bits are
+      ``own_present``.
     - refusal: a damaged record's bytes -> the reason, text and path of the error that ``decode`` raises for them,
       without its position; or None if only ``decode`` can determine it.
     - doubtful: the size of the shortest record in which ``check`` can find an issue, and the kinds of such records, by

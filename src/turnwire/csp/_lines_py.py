@@ -62,7 +62,9 @@ class ScanFault(Exception):
 
 class Cursor:
     """Lines and heredocs of ``data[start:end]``; ``final`` says that nothing follows, ``fence`` is the run of the open
-    one."""
+    one, ``is_plain`` that messages end as they do in a text of their own."""
+
+    is_plain = True
 
     def __init__(self, data: bytes, end: int, final: bool = True, fence: bytes = b"") -> None:
         self.data = data

@@ -79,15 +79,23 @@ def _move(rows: NDArray[Any], distances: NDArray[np.int64]) -> None:
 
 
 _BITS = {name: bit for bit, name in enumerate((*BULK_TEXTS, *BULK_ENUMS))}
+_MASKS = {name: 1 << bit for name, bit in _BITS.items()}
+_WORDS = {name: {str(word).encode(): number for number, word in enumerate(words)} for name, words in BULK_ENUMS.items()}
 _NO_WORD = 255
 _ROW = struct.Struct(f"={ROW_WIDTH}i")
 
 
+_SPANS = [
+    ([(_FIRST_SPAN + 2 * place, name) for place, name in enumerate(names) if name], lines)
+    for *names, lines in map(BULK_SPANS.__getitem__, BULK_KINDS)
+]
+"""By kind: where in a row the spans of its columns are, and the column of its lines."""
+
+
 def texts_of(data: bytes, row: tuple[int, ...]) -> dict[str, tuple[int, int]]:
     """Column -> (offset, length) of what a row has, enums among them."""
-    *names, lines = BULK_SPANS[BULK_KINDS[row[_KIND] & 0xFF]]
-    spans = zip(row[_FIRST_SPAN::2], row[_FIRST_SPAN + 1 :: 2], strict=True)
-    found = {name: (start, length) for name, (start, length) in zip(names, spans, strict=False) if name and length >= 0}
+    places, lines = _SPANS[row[_KIND] & 0xFF]
+    found = {name: (row[at], row[at + 1]) for at, name in places if row[at + 1] >= 0}
     if lines == "ops":
         found[lines] = _lines(data, sum(found["base"]), found["apply"][0] - len("APPLY -> "))
     elif lines is not None:
@@ -109,13 +117,15 @@ def _lines(data: bytes, start: int, stop: int) -> tuple[int, int]:
 def _values(data: bytes, start: int, stop: int, row: Any, shift: int) -> dict[str, Any]:
     """The own columns of a record that the search found in ``data``, by the row of the scanner; see ``BulkScanner``."""
     found = texts_of(data, row)
-    values: dict[str, Any] = {"present": sum(1 << _BITS[name] for name in found), "intent": row[_KIND] & 0xFF}
-    for name, words in BULK_ENUMS.items():
+    kind = row[_KIND] & 0xFF
+    values: dict[str, Any] = {"own_present": sum(map(_MASKS.__getitem__, found)), "intent": kind}
+    for name, words in _WORDS.items():
         begin, length = found.get(name, (0, 0))
-        values[name] = words.index(data[begin : begin + length].decode()) if name in found else _NO_WORD
-    whole = [*row[:-2], *found.get(BULK_SPANS[BULK_KINDS[row[_KIND] & 0xFF]][-1] or "", (-1, -1))]
-    for place in (0, *(at for at in range(_FIRST_SPAN, ROW_WIDTH, 2) if whole[at + 1] >= 0)):
-        whole[place] += shift
+        values[name] = words[data[begin : begin + length]] if length else _NO_WORD
+    whole = [*row[:-2], *found.get(_SPANS[kind][1] or "", (-1, -1))]
+    if shift:
+        for place in (0, *(at for at in range(_FIRST_SPAN, ROW_WIDTH, 2) if whole[at + 1] >= 0)):
+            whole[place] += shift
     return {**values, "spans": _ROW.pack(*whole)}
 
 

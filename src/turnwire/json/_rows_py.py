@@ -1,202 +1,353 @@
-"""Rows of the JSON wires in plain Python: where the values of a message are, and what of them goes into columns."""
+"""Rows of the JSON wires in plain Python: the values of a message that a plan names, whether they are what it needs,
+and what of them goes into columns."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache, partial
+from itertools import count
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from turnwire.json._text_py import places, plain
 from turnwire.json._wrapper_py import epoch
-from turnwire.json.faults import items, skip_space, value_end
-from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan, keyed_step
+from turnwire.json.plan import NO_NUMBER, Fill, Need, Value, Variant, WirePlan, keyed_step
 from turnwire.json.times import read_time
 
-_TEXT = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'
-_MEMBER = re.compile(
-    rb'[ \t\r\n]*+"(%b)"[ \t\r\n]*+:[ \t\r\n]*+(?:"(%b)"|([^\s",{}\[\]]++))?+[ \t\r\n]*+,?+' % (_TEXT, _TEXT), re.DOTALL
-)
-"""A member and the comma behind it: its key, and its string or its word; without them it is an object or an array."""
-_SIGIL = b"\xe2\xab\xbb"  # U+2AFB
-_BOM = b"\xef\xbb\xbf"
+_SCALAR = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"|(-?[0-9][0-9.eE+-]*+)', re.DOTALL)
+_SIGIL = "\u2afb"
 _GREATEST = (1 << 63) - 1
+INVALID: Any = object()
+"""The cell of a column that has no value, whatever another source has; its array holds -1."""
 
 
-class ValueSpan(NamedTuple):
-    """A value: its first byte decides what it is; start, end: its span, of a string the inside. before: the one before
-    it at the same path, where the plan wants all of them."""
+class Message(NamedTuple):
+    """A good object: by path, the values that the plans name; all of those of which the plan wants all; its bytes."""
 
-    first: int
-    start: int
-    end: int
-    before: ValueSpan | None = None
-
-    def every(self) -> Iterator[ValueSpan]:
-        """This value and those before it, the last one first."""
-        found: ValueSpan | None = self
-        while found is not None:
-            yield found
-            found = found.before
+    values: dict[str, Any]
+    every: dict[str, list[Any]]
+    raw: bytes
 
 
-class MessageSpans:
-    """The search for the spans of the values that a plan wants; the same for every message of that plan."""
+class _Step(NamedTuple):
+    """A member of the objects at a path, of which something is wanted.
+
+    members, items: the prefixes of the members of its object, and of the objects in its array, or None; every: all of
+    its values are wanted.
+    """
+
+    path: str
+    members: str | None = None
+    items: str | None = None
+    every: bool = False
+
+
+class MessageValues:
+    """Finds the values that plans name in the objects of their wires."""
 
     def __init__(self, plans: Iterable[WirePlan]) -> None:
+        self._plans = tuple(plans)
         self.values: dict[str, Value] = {}
-        for plan in plans:
+        for plan in self._plans:
             for value in plan.values:
                 if not self.values.get(value.path, Value("")).form:
                     self.values[value.path] = value
-        self.parents = {path[:at] for path in self.values for at, letter in enumerate(path) if letter == "/"}
-        self.others = {path.removesuffix("{}") for path in {*self.parents, *self.values} if path.endswith("{}")}
-        self.keyed: dict[str, tuple[str, dict[str, str]]] = {}  # member -> the value that goes by it, and its paths
-        for path in (*self.values, *self.parents):
-            if path.endswith("]") and (step := keyed_step(path)) is not None:
-                self.keyed.setdefault(step[0], (step[2], {}))[1][step[1]] = path
-        self.by_key = {value for value, _ in self.keyed.values()}
+        self._parents = {path[:at] for path in self.values for at, letter in enumerate(path) if letter == "/"}
+        self._keyed: dict[str, tuple[str, dict[str, str]]] = {}  # member -> the value that goes by it, and its paths
+        paths = {*self.values, *self._parents}
+        for path in paths:
+            if path.endswith("]") and (by_key := keyed_step(path)) is not None:
+                self._keyed.setdefault(by_key[0], (by_key[2], {}))[1][by_key[1]] = path
+        self._by_key = {value for value, _ in self._keyed.values()}
+        self._by_path = {path: self._step(path) for path in paths}
+        self._steps: dict[str, dict[str, str | _Step]] = {}  # a path alone where nothing else is to be done
+        for path, step in self._by_path.items():
+            prefix, slash, key = path.rpartition("/")
+            is_simple = step == _Step(path) and path not in self._by_key and path not in self._keyed
+            self._steps.setdefault(prefix + slash, {})[key] = path if is_simple else step
+        self._words = [{word: number for number, word in enumerate(self._told(plan).words)} for plan in self._plans]
+        self._needs = [[_needs(variant, self.values) for variant in plan.variants] for plan in self._plans]
 
-    def spans(self, raw: bytes, start: int) -> dict[str, ValueSpan]:
-        """The spans of the values in the good JSON object at ``start``."""
-        found: dict[str, ValueSpan] = {}
-        self._members(raw, start, "", found)
+    def _step(self, path: str) -> _Step:
+        members = f"{path}/" if path in self._parents else None
+        items = f"{path}/*/" if f"{path}/*" in self._parents else None
+        return _Step(path, members, items, path in self.values and self.values[path].every)
+
+    def read(self, fields: dict[str, Any], raw: bytes) -> Message:
+        """The values of an object, which stands in ``raw``."""
+        found = Message({}, {}, raw)
+        self._members(fields, "", found)
         return found
 
-    def _members(self, raw: bytes, place: int, prefix: str, found: dict[str, ValueSpan]) -> int:
-        place += 1
-        keyed = ahead = value = ""  # in an item of an array: the path of the value that goes by another member
-        while (member := _MEMBER.match(raw, place)) is not None:
-            key, text, word = member.groups()
-            path = prefix + (plain(key) if b"\\" in key else key).decode()
-            place = member.end()
-            if prefix in self.others and path not in self.values and path not in self.parents:
-                path = f"{prefix}{{}}"
-            if keyed and path == value:
-                path = keyed
-            if text is not None or word is not None:
-                span = ValueSpan(0x22 if word is None else word[0], *member.span(2 if word is None else 3))
-            else:
-                start = place
-                if raw[start] == 0x7B and path in self.parents:
-                    place = self._members(raw, start, f"{path}/", found)
-                else:
-                    place = value_end(raw, start)
-                    if raw[start] == 0x5B and f"{path}/*" in self.parents:
-                        for item in items(raw, start):
-                            if raw[item] == 0x7B:
-                                self._members(raw, item, f"{path}/*/", found)
-                span = ValueSpan(raw[start], start, place)
-                place = skip_space(raw, place)
-                place += raw[place] == 0x2C
-            if path in self.values or (path in self.parents and span.first == 0x7B):
-                every = path in self.values and self.values[path].every
-                found[path] = span._replace(before=found.get(path)) if every else span
-                ahead = path if path in self.by_key else ahead
-            if path in self.keyed:
-                value, paths = self.keyed[path]
-                text = text_of(raw, span, 128)
-                keyed = paths.get("" if text is None else text.decode(), "")
-                if keyed and ahead == value:
-                    found[keyed] = found[value]
-        return skip_space(raw, place) + 1
+    def _members(self, fields: dict[str, Any], prefix: str, found: Message) -> None:
+        steps = self._steps.get(prefix, {})
+        values, other = found.values, steps.get("{}")
+        keyed = ahead = told = ""  # in an item of an array: the path of the value that goes by another member
+        for key, value in fields.items():
+            step = steps.get(key, other)
+            if step is None:
+                continue
+            if isinstance(step, str):
+                values[step] = value
+                continue
+            if keyed and step.path == told:
+                step = self._by_path[keyed]
+            path, members, items, every = step
+            if members is not None and type(value) is dict:
+                self._members(value, members, found)
+            elif items is not None and type(value) is list:
+                for item in value:
+                    if type(item) is dict:
+                        self._members(item, items, found)
+            values[path] = value
+            if every:
+                found.every.setdefault(path, []).append(value)
+            if path in self._by_key:
+                ahead = path
+            if path in self._keyed:
+                told, paths = self._keyed[path]
+                keyed = paths.get(_short(value, found, 128) or "", "")
+                if keyed and ahead == told:
+                    values[keyed] = values[told]
+
+    def _told(self, plan: WirePlan) -> Value:
+        """The value that tells the variant of a message."""
+        return self.values.get(plan.word, Value(plan.word))
+
+    def variant_of(self, number: int, values: dict[str, Any]) -> int | None:
+        """The number of the variant of a message of a plan, as its ``choose`` says; None for none."""
+        plan = self._plans[number]
+        if plan.choose == "word":
+            word = values.get(plan.word)
+            return self._words[number].get(word) if type(word) is str else None
+        if plan.choose == "only":
+            return 0
+        if plan.receipt and plan.receipt in values and plan.task not in values:
+            return 3 if values.get(plan.status) == plan.nack else 2
+        first, second = (sum(map(values.__contains__, paths)) for paths in plan.marks)
+        return int(first < second) if first or second else None
+
+    def is_good(self, number: int, found: Message) -> bool:
+        """True if a message is surely good, by the needs of the plan of that number: ``decode`` need not be asked."""
+        values = found.values
+        variant = self.variant_of(number, values)
+        if variant is None or any(one in values and other in values for one, other in self._plans[number].doubts):
+            return False
+        needed, checks = self._needs[number][variant]
+        for path, value in values.items():
+            if path in checks:
+                check = checks[path].get(type(value), _never)
+                if check is not _always and not check(value):
+                    return False
+        missing = needed.keys() - values.keys()
+        return not any(not needed[path] or type(values.get(needed[path])) is dict for path in missing)
 
 
-def text_of(raw: bytes, value_span: ValueSpan, most: int) -> bytes | None:
-    """The text of a string; None if it is no string, or written with escapes in more than ``most`` bytes."""
-    if value_span.first != 0x22:
+# --- needs ------------------------------------------------------------------------------------------------------------
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_RFC3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})")
+_CHANNEL = re.compile(rf"{_SIGIL}[!-.0-~]+/[!-~]+")
+
+
+def _never(value: Any) -> bool:
+    return False
+
+
+def _always(value: Any) -> bool:
+    return True
+
+
+def _is_time(text: str) -> bool:
+    return _RFC3339.fullmatch(text) is not None and _moment(text) is not None
+
+
+def _are(kind: type, items: Iterable[Any]) -> bool:
+    return all(type(item) is kind for item in items)
+
+
+def _are_numbers(fields: dict[str, Any]) -> bool:
+    return all(type(value) in (int, float) for value in fields.values())
+
+
+def _are_records(items: list[Any], texts: Collection[str]) -> bool:
+    return _are(dict, items) and all(_are(str, (item[key] for key in texts if key in item)) for item in items)
+
+
+_TYPES = {"object": dict, "array": list, "boolean": bool, "null": type(None), "fraction": float}
+_FORMS: dict[str, Callable[[str], Any]] = {"uuid": _UUID.fullmatch, "time": _is_time, "channel": _CHANNEL.fullmatch}
+
+
+def _needs(variant: Variant, values: dict[str, Value]) -> tuple[dict[str, str], dict[str, dict[type, Any]]]:
+    """The paths that must be there, each with that of the object around it; the paths, each with a check by type, which
+    a value has to pass."""
+    needed = {need.path: need.path.rpartition("/")[0] for need in variant.needs if need.needed}
+    return needed, {need.path: _checks(need, values[need.path], values) for need in variant.needs}
+
+
+def _checks(need: Need, value: Value, values: dict[str, Value]) -> dict[type, Callable[[Any], Any]]:
+    kinds, checks = frozenset(need.kinds), dict[type, Callable[[Any], Any]]()
+    prefix = f"{need.path}/*/"
+    texts = [path.removeprefix(prefix) for path, one in values.items() if path.startswith(prefix) and one.text]
+    if "string" in kinds:
+        checks[str] = need.words.__contains__ if need.words else _always
+    elif "good" in kinds:
+        words = frozenset(need.words or value.words)
+        checks[str] = words.__contains__ if value.form == "word" else _FORMS.get(value.form, _never)
+    checks |= {type_: _always for kind, type_ in _TYPES.items() if kind in kinds}
+    if kinds & {"count", "negative"}:
+        low, high = (0 if "negative" not in kinds else -_GREATEST), (_GREATEST if "count" in kinds else -1)
+        checks[int] = lambda number: low <= number <= high
+    if "object" not in kinds and "numbers" in kinds:
+        checks[dict] = _are_numbers
+    elif "object" not in kinds and "empty" in kinds:
+        checks[dict] = lambda fields: not fields
+    if "array" not in kinds and "texts" in kinds:
+        checks[list] = partial(_are, str)
+    elif "array" not in kinds and "records" in kinds:
+        checks[list] = lambda items: _are_records(items, texts)
+    return checks
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+def _span(text: str, raw: bytes) -> tuple[int, int, bool]:
+    """The inside of a string of a message as it is written there: its place, its size, and if it has escapes."""
+    said = text.encode()
+    if "\\" not in text and (at := raw.find(b'"%b"' % said)) >= 0:
+        return at + 1, len(said), False
+    for form in (encode_basestring, encode_basestring_ascii):
+        if (at := raw.find(quoted := form(text).encode())) >= 0:
+            return at + 1, len(quoted) - 2, True
+    found = next(match for match in _SCALAR.finditer(raw) if match[1] is not None and plain(match[1]) == said)
+    return found.start(1), len(found[1]), True
+
+
+def written(value: Any, raw: bytes) -> bytes:
+    """A string or a number as it is written in a message: of a string the inside, of anything else nothing."""
+    if type(value) is str:
+        at, size, _ = _span(value, raw)
+        return raw[at : at + size]
+    if type(value) is float:
+        return next(match[2] for match in _SCALAR.finditer(raw) if match[2] and float(match[2]) == value)
+    return str(value).encode() if type(value) is int else b""
+
+
+def _short(value: Any, message: Message, most: int) -> str | None:
+    """A string; None if it is none, or written with escapes in more than ``most`` bytes."""
+    if type(value) is not str:
         return None
-    span = raw[value_span.start : value_span.end]
-    if b"\\" not in span:
-        return span
-    return plain(span) if len(span) <= most else None
+    is_long = 6 * len(value) > most and b"\\" in message.raw  # six bytes are an escape of one character
+    return None if is_long and b"\\" in (said := written(value, message.raw)) and len(said) > most else value
 
 
-def time_of(raw: bytes, value_span: ValueSpan) -> int | None:
+def _time(value: Any, message: Message) -> int | None:
     """The time that a string says, if it says one and nothing else."""
-    text = text_of(raw, value_span, 64)
-    found = read_time(text) if text else None
-    return found[0] if found is not None and text is not None and found[1] == len(text) else None
+    text = _short(value, message, 64)
+    return None if text is None else _moment(text)
 
 
-class Cell(NamedTuple):
-    """The cell of one column: a value, or a span with whether it holds escapes. absent: the column has no value,
-    whatever another source has, and its array holds this one."""
-
-    value: Any = None
-    start: int = 0
-    end: int = 0
-    escaped: bool = False
-    absent: bool = False
+@lru_cache(64)
+def _moment(text: str) -> int | None:
+    said = text.encode()
+    found = read_time(said)
+    return found[0] if found is not None and found[1] == len(said) else None
 
 
-def filled(fill: Fill, value: Value | None, raw: bytes, value_span: ValueSpan | None) -> Cell | None:
-    """The cell that a fill makes of a value, or None for nothing."""
+@lru_cache(4096)
+def cell_of(fill: Fill, first: Value | None, other: Value | None) -> Callable[[Message], Any]:
+    """The function that gives the cell of a column: a number, the bytes of a text, its place in those of the message
+    with its size and if it has escapes, None for nothing, or ``INVALID``. first, other: the values at the paths of the
+    fill."""
     if fill.how == "constant":
-        return Cell(fill.constant)
-    if value_span is None:
-        return None
+        return lambda message: fill.constant
+    if fill.how == "between":
+        return lambda message: _between(message, fill.other, fill.path)
+    main, second = _made(fill, first), _made(fill, other)
+    path, instead = fill.path, fill.other
+
+    def cell(message: Message) -> Any:
+        values = message.values
+        if path in values:
+            return main(values[path], message)
+        return second(values[instead], message) if instead in values else None
+
+    return cell
+
+
+def _made(fill: Fill, value: Value | None) -> Callable[[Any, Message], Any]:
+    """The function (value, message) -> cell of a fill."""
     if fill.how == "present":
-        return None if value_span.first == 0x6E else Cell(fill.constant)  # null is nothing
+        return lambda one, message: None if one is None else fill.constant
     if fill.how == "truth":
-        return _truth(fill.constant, raw, *value_span[:3])
+        return lambda one, message: _truth(fill.constant, one, message)
     if fill.how == "word":
-        result: Any = _word(raw, value_span, value)
-    elif fill.how in ("times", "sum"):
-        result = _every(fill.how, raw, value_span)
-    else:
-        if value is not None and value.every:
-            value_span = next((one for one in [*value_span.every()][::-1] if one.first == 0x22), value_span)
-        result = _FILLS[fill.how](raw, *value_span[:3])
-    if fill.numbers and isinstance(result, int):
-        number = fill.numbers[result]
-        return None if number == NO_NUMBER else Cell(number)
-    return result if result is None or isinstance(result, Cell) else Cell(result)
+        return partial(_word, _numbers(fill, value))
+    path = "" if value is None else value.path
+    if fill.how in ("times", "sum"):
+        made = _times if fill.how == "times" else _sum
+        return lambda one, message: made(message.every.get(path, [one]), message)
+    how = _FILLS[fill.how]
+    if value is None or not value.every:
+        return how
+    return lambda one, message: how(next((text for text in message.every[path] if type(text) is str), one), message)
 
 
-def _word(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
-    text = text_of(raw, value_span, 128)
-    words = [word.encode() for word in value.words] if value else []
-    return words.index(text) if text in words else None
+def _numbers(fill: Fill, value: Value | None) -> dict[str, int]:
+    """Word -> its number in a column."""
+    words = dict(zip(value.words if value else (), fill.numbers or count(), strict=False))
+    return {word: n + fill.constant for word, n in words.items() if not fill.numbers or n != NO_NUMBER}
 
 
-def _every(how: str, raw: bytes, value_span: ValueSpan) -> int | Cell | None:
-    """How many values there are, or the sum of the numbers, as :func:`_integer`."""
-    every = [*value_span.every()][::-1]
-    if how == "times":
-        return None if len(every) == 1 and value_span.first == 0x6E else len(every)
+def _word(numbers: dict[str, int], value: Any, message: Message) -> int | None:
+    return numbers.get(value) if type(value) is str and _short(value, message, 128) is not None else None
+
+
+def _times(every: list[Any], message: Message) -> int | None:
+    """How many values there are."""
+    return None if every == [None] else len(every)
+
+
+def _sum(every: list[Any], message: Message) -> Any:
+    """The sum of the numbers, as :func:`_integer`."""
     total: int | None = None
-    for first, start, end, _ in every:
-        number = _integer(raw, first, start, end)
-        if isinstance(number, int):
-            total = (total or 0) + number
-        if isinstance(number, Cell) or abs(total or 0) > _GREATEST:
-            return _INVALID
+    for one in every:
+        number = _integer(one, message)
+        if number is INVALID:
+            return INVALID
+        total = total if number is None else (total or 0) + number
+        if abs(total or 0) > _GREATEST:
+            return INVALID
     return total
 
 
-def between(raw: bytes, start: ValueSpan | None, end: ValueSpan | None) -> Cell | None:
+def _between(message: Message, start: str, end: str) -> int | None:
     """The whole milliseconds from one time to another, each a text or a number since 1970."""
-    if start is None or end is None:
-        return None
-    first, last = (epoch(raw[one.start : one.end]) if (at := time_of(raw, one)) is None else at for one in (start, end))
-    return None if first is None or last is None or first > last else Cell((last - first) // 1000)
+    times = [message.values.get(path) for path in (start, end)]
+    first, last = (_epoch(one, message) if (at := _time(one, message)) is None else at for one in times)
+    return None if first is None or last is None or first > last else (last - first) // 1000
 
 
-def _text(raw: bytes, first: int, start: int, end: int) -> Cell | None:
-    return Cell(None, start, end, b"\\" in raw[start:end]) if first == 0x22 else None
+def _text(value: Any, message: Message) -> tuple[int, int, bool] | None:
+    return _span(value, message.raw) if type(value) is str else None
 
 
-def _item(raw: bytes, first: int, start: int, end: int) -> Cell | None:
+def _item(value: Any, message: Message) -> tuple[int, int, bool] | None:
     """The string with which an array begins."""
-    begin = skip_space(raw, start + 1)
-    return _text(raw, 0x22, begin + 1, value_end(raw, begin) - 1) if first == 0x5B and raw[begin] == 0x22 else None
+    return _text(value[0], message) if type(value) is list and value else None
 
 
-def _milliseconds(raw: bytes, first: int, start: int, end: int) -> int | None:
+def _milliseconds(value: Any, message: Message) -> int | None:
     """The milliseconds of a number of seconds; None for what is no number or does not fit."""
-    number = float(raw[start:end]) * 1000 + 0.5 if first in b"-0123456789" else 9e18
-    return int(number) if abs(number) < 9e18 else None
+    number = _number(value, message)
+    return None if number is None or abs(number := number * 1000 + 0.5) >= 9e18 else int(number)
+
+
+def _number(value: Any, message: Message) -> float | None:
+    return float(str(value)) if type(value) in (int, float) else None
 
 
 def _whole(text: bytes) -> int | None:
@@ -207,69 +358,72 @@ def _whole(text: bytes) -> int | None:
     return number if abs(number) <= _GREATEST else None
 
 
-def _integer(raw: bytes, first: int, start: int, end: int) -> int | Cell | None:
-    """The integer that a number says, also as 3.0 or 3e2; an absent cell over -1 if it is none, or does not fit."""
-    if first not in b"-0123456789":
+def _integer(value: Any, message: Message) -> Any:
+    """The integer that a number says, also as 3.0 or 3e2; ``INVALID`` if it is none, or does not fit."""
+    if type(value) is int:
+        return value if abs(value) <= _GREATEST else INVALID
+    if type(value) is not float:
         return None
-    mantissa, _, power = raw[start:end].lower().partition(b"e")
+    text = written(value, message.raw)
+    mantissa, _, power = text.lower().partition(b"e")
     whole, _, fraction = mantissa.partition(b".")
     digits = (whole + fraction).lstrip(b"-0")
-    written = digits.rstrip(b"0")
-    zeros = len(digits) - len(written) - len(fraction)
+    shown = digits.rstrip(b"0")
+    zeros = len(digits) - len(shown) - len(fraction)
     zeros += int(power.lstrip(b"+-0")[:18] or b"0") * (-1 if power[:1] == b"-" else 1)
-    if written and not (0 <= zeros <= 19 - len(written) and int(written) * 10**zeros <= _GREATEST):
-        return _INVALID
-    number = int(written) * 10**zeros if written else 0
-    return -number if first == 0x2D else number
+    if shown and not (0 <= zeros <= 19 - len(shown) and int(shown) * 10**zeros <= _GREATEST):
+        return INVALID
+    number = int(shown) * 10**zeros if shown else 0
+    return -number if text.startswith(b"-") else number
 
 
-def _digits(raw: bytes, first: int, start: int, end: int) -> Cell | None:
-    number = _whole(raw[start:end])
-    return None if number is None else Cell(None, end - len(str(number)), end)
+def _digits(value: Any, message: Message) -> bytes | None:
+    number = _whole(written(value, message.raw))
+    return None if number is None else str(number).encode()
 
 
-def _numeral(raw: bytes, first: int, start: int, end: int) -> int | Cell | None:
-    if first != 0x22 or not raw[start:end].isdigit():
+def _numeral(value: Any, message: Message) -> Any:
+    if type(value) is not str or not (digits := written(value, message.raw)).isdigit():
         return None
-    number = _whole(raw[start:end])
-    return _INVALID if number is None else number
+    number = _whole(digits)
+    return INVALID if number is None else number
 
 
-def _truth(most: int, raw: bytes, first: int, start: int, end: int) -> Cell | None:
+def _epoch(value: Any, message: Message) -> int | None:
+    return epoch(written(value, message.raw))
+
+
+def _truth(most: int, value: Any, message: Message) -> bool | None:
     """The truth of a boolean; an integer is true unless it begins with a digit up to ``most``."""
-    digits = raw[start:end].removeprefix(b"-")
-    if first != 0x22 and digits.isdigit():
-        return Cell(digits[0] > 0x30 + most)
-    return Cell(first == 0x74) if first in b"tf" else None
+    if type(value) in (int, float) and (digits := written(value, message.raw).removeprefix(b"-")).isdigit():
+        return digits[0] > 0x30 + most
+    return value if type(value) is bool else None
 
 
-def _sections(raw: bytes, first: int, start: int, end: int) -> int | None:
-    lines = plain(raw[start:end]).removeprefix(_BOM).split(b"\n")
-    return sum(line.startswith(_SIGIL) for line in lines) if first == 0x22 else None
-
-
-def _family(raw: bytes, first: int, start: int, end: int) -> Cell | None:
-    """The text between the sigil of a channel and its first slash."""
-    text = plain(raw[start:end])
-    slash = text.find(b"/")
-    if not text.startswith(_SIGIL) or slash < 0:  # what is no string does not begin so
+def _sections(value: Any, message: Message) -> int | None:
+    if type(value) is not str:
         return None
-    written = EscapeMap(raw[start:end])
-    return _text(raw, 0x22, start + written.place(len(_SIGIL)), start + written.place(slash))
+    return sum(line.startswith(_SIGIL) for line in value.removeprefix("\ufeff").split("\n"))
 
 
-_INVALID = Cell(-1, absent=True)
-_FILLS: dict[str, Callable[[bytes, int, int, int], Any]] = {
+def _family(value: Any, message: Message) -> bytes | None:
+    """The text between the sigil of a channel and its first slash."""
+    if type(value) is not str or not value.startswith(_SIGIL) or "/" not in value:
+        return None
+    return value[len(_SIGIL) : value.index("/")].encode()
+
+
+_FILLS: dict[str, Callable[[Any, Message], Any]] = {
     "text": _text,
     "integer": _integer,
     "digits": _digits,
-    "number": lambda raw, first, start, end: float(raw[start:end]) if first in b"-0123456789" else None,
-    "time": lambda raw, *value_span: time_of(raw, ValueSpan(*value_span)),
-    "epoch": lambda raw, first, start, end: epoch(raw[start:end]),
+    "number": _number,
+    "time": _time,
+    "epoch": _epoch,
     "numeral": _numeral,
     "item": _item,
     "seconds": _milliseconds,
-    "count": lambda raw, first, start, end: sum(1 for _ in items(raw, start)) if first == 0x5B else None,
+    "count": lambda value, message: len(value) if type(value) is list else None,
     "sections": _sections,
     "family": _family,
 }

@@ -278,27 +278,15 @@ class WirePlan(NamedTuple):
         signed = any(all(sign.stands_in(raw) for sign in every) for every in self.signs or ())
         return signed or (self.marked is not None and bool(self.marked(raw)))
 
-    def variant_of(self, fields: dict[str, Any]) -> int:
-        """The number of the variant of an object that ``decode`` accepts, as ``choose`` says."""
-        if self.choose == "word":
-            words = next(value.words for value in self.values if value.path == self.word)
-            return words.index(value_at(fields, self.word))
-        if self.choose == "only":
-            return 0
-        if self.receipt and self.receipt in fields and self.task not in fields:
-            return 3 if fields.get(self.status) == self.nack else 2
-        first, second = (sum(path in fields for path in paths) for paths in self.marks)
-        return int(first < second)
-
     def is_claimed(self, fields: dict[str, Any]) -> bool:
         """True if an object that is no message is a damaged one."""
         if self.claimed is None:
             return self.claims(fields)
         return any(all(sign.is_in(fields) for sign in every) for every in self.claimed)
 
-    def may_be(self, fields: dict[str, Any]) -> bool:
-        """True if an object is worth a closer look."""
-        return any(all(value_at(fields, path) is not MISSING for path in clue) for clue in self.clues)
+    def may_be(self, values: Mapping[str, Any]) -> bool:
+        """True if an object is worth a closer look, by its values at each path."""
+        return any(all(map(values.__contains__, clue)) for clue in self.clues)
 
 
 RECORD, REJECT, OTHER = 0, 1, 2
@@ -332,16 +320,21 @@ class Judgement:
         return _codes(tuple(self._reasons))
 
     def whole(
-        self, raw: bytes, fields: dict[str, Any] | None = None, places: Iterable[int] | None = None
+        self,
+        raw: bytes,
+        fields: dict[str, Any] | None = None,
+        places: Iterable[int] | None = None,
+        good: Callable[[int], bool] = lambda place: False,
     ) -> tuple[int, int, int, int]:
         """(verdict, wire, reason code, fault) of a valid JSON object: a record of the first wire that detects and
         decodes it, else a reject of the first that claims it (with the error of its ``decode``), else OTHER. fields:
-        the parsed object; places: the numbers of the wires whose it may be."""
+        the parsed object; places: the numbers of the wires whose it may be; good: whether it surely is one of such a
+        wire that detects it."""
         claim = (OTHER, 0, 0, 0)
         for place in range(len(self.plans)) if places is None else places:
             plan, fault = self.plans[place], None
             if plan.detect(raw):
-                fault = self._fault(plan, raw)
+                fault = None if good(place) else self._fault(plan, raw)
                 if fault is None:
                     return RECORD, place, 0, 0
             if claim[0] != OTHER:

@@ -52,7 +52,7 @@ def _values(data: bytes, start: int, stop: int, fields: Any, shift: int) -> dict
         name = _NAMES[slot]
         values |= {f"{name}.offset": offset + shift, f"{name}.length": length}
         present |= escaped << (_STATUS_ESCAPED if slot is Slot.STATUS else _TAG_ESCAPED)
-    return {**values, "present": present}
+    return {**values, "own_present": present}
 
 
 SCANNER = BulkScanner(

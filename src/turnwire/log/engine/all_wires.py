@@ -49,7 +49,7 @@ class Finder:
 
     def __init__(self, wire: str | None = None) -> None:
         from turnwire.json import scanner as json
-        from turnwire.json._rows_py import MessageSpans
+        from turnwire.json._rows_py import MessageValues
         from turnwire.json.plan import check_plans, merge_plans
 
         every, known = registry.names(), registry.wires()
@@ -90,7 +90,7 @@ class Finder:
         nslip = (self.nslip, codes["nslip"], [REASONS.index(reason) for reason in scanners["nslip"].reasons])
         self._plan_arguments = (plans, self.columns, self.valid, self.escaped, REASONS, nslip)
         check_plans(plans, self.columns)
-        self.plans, self.reading = plans, MessageSpans(plans)
+        self.plans, self.reading = plans, MessageValues(plans)
         self.texts = frozenset(column.name for column in self.columns if column.kind == "text")
         self.kinds = codes
         further = [registry.wire(name) for name in found if scanners[name].read is not None]

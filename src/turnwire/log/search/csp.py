@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
@@ -23,7 +24,7 @@ from turnwire.csp._lines_py import (
     is_blank,
     is_header_like,
 )
-from turnwire.csp._scanner_py import TEMPLATE_HEAD, Stream
+from turnwire.csp._scanner_py import TEMPLATE_HEAD, Stream, bad_utf8, usual_message
 from turnwire.csp.spec import BLOCK_WORD, REASONS
 from turnwire.errors import Reason
 from turnwire.fences import FENCE, is_fence
@@ -64,6 +65,7 @@ class _LogCursor(Cursor):
     def __init__(self, text: Text, end: int, form: Any, fence: bytes) -> None:
         super().__init__(text.data, end, text.final or end < len(text.data), fence)
         self._form = form
+        self.is_plain = False
         self.closings = text.closings
 
     def ends(self, line: Line) -> bool:
@@ -161,6 +163,12 @@ class CspLines:
         """The message that begins at ``at``, None for nothing. end: that of the text, or where lines of another one
         begin; form: that of the lines after the first one, where a prefix stands before that; fence: the one in
         which the line stands. Raises NeedMore."""
+        final = text.final or end < len(text.data)
+        usual = usual_message(text.data, at, end, final, self._limits) if form is None else None
+        if usual is not None and bad_utf8(text.data, at, usual[0]) < 0:
+            stop, code, spans, extras = usual
+            row = (at, stop - at, 0, code, *chain.from_iterable(spans), 0, len(extras))
+            return Matched(stop, stop, None, 0, row, True, [])
         cursor = _LogCursor(text, end, form, fence)
         stream = _LogStream(cursor, at, self._limits)
         try:

@@ -94,11 +94,15 @@ class Objects:
                     state.hopeless |= {at + place for place in opened_at(data[at:stop], 0, fault)}
                 return Tried(None, fault=at + fault, cut=cut)
         near = {place for names, place in self._clues if names <= value.keys()}
-        places = sorted(place for place in near if self._plans[place].may_be(value))
-        if not places:
+        if not near:
             return Tried(OTHER, at + size, value=value)
-        what, wire, reason, fault = self._judgement.whole(data[at : at + size], value, places)
-        return Tried(what, at + size, wire, REASONS[reason], at + fault, value=value)
+        reading = self._search.finder.reading
+        message = reading.read(value, data[at : at + size])
+        places = sorted(place for place in near if self._plans[place].may_be(message.values))
+        what, wire, reason, fault = self._judgement.whole(
+            message.raw, value, places, lambda place: reading.is_good(place, message)
+        )
+        return Tried(what, at + size, wire, REASONS[reason], at + fault, value=message if what == RECORD else value)
 
     def add(self, walk: Walk, at: int, tried: Tried, *, inside: bool = True) -> None:
         """Adds what a good object is, or what it holds."""

@@ -3,17 +3,19 @@ columns of its wire or those common to all wires. Rejects have a table of their 
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from turnwire import registry
 from turnwire.csp.bulk import texts_of
-from turnwire.json._rows_py import between, filled
+from turnwire.json._rows_py import INVALID, cell_of
 from turnwire.log.engine.columns import REASONS, bulk_scanner
 from turnwire.log.search.texts import BOM, CARRIERS, Match, Text
+from turnwire.log.search.tokens import FIELDS, RUN, RUN_COLUMNS
 from turnwire.nslip.bulk import text_spans
-from turnwire.nslip.spec import Slot
+from turnwire.nslip.spec import BASE62_ALPHABET, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,6 +38,8 @@ REJECT_DTYPES = {
 }
 _NSLIP_FIELDS = ("conv_id", "turn", "src", "dst", "act")
 """The first values that the parser of nSLIP gives, in order."""
+_DIGITS = np.zeros(256, "i8")
+_DIGITS[list(BASE62_ALPHABET.encode())] = range(62)
 
 
 class Rows:
@@ -43,43 +47,53 @@ class Rows:
 
     size: of the block in bytes; base: its offset in the input; line: the number of its first line; dtypes: those of the
     wanted arrays. Text that does not stand in the block as such (it was unescaped or joined) goes into the arena, whose
-    places count on from ``size``.
+    places count on from ``size``. count: of the rows.
     """
 
     def __init__(self, search: Search, text: Text, size: int, base: int, line: int, dtypes: Mapping[str, Any]) -> None:
         self._finder = search.finder
-        self._dtypes = dtypes
+        self._types = {name: np.dtype(dtype) for name, dtype in {**DTYPES, **dtypes}.items()}
         self._wanted = {name.partition(".")[0] for name in dtypes}
         self.text = text
         self.size = size
         self.base = base
         self.arena: list[bytes] = []
-        self.arena_size = 0
-        self.rows: list[dict[str, Any]] = []
+        self.arena_size = self.count = 0
         self.rejects: list[dict[str, Any]] = []
+        self._parts: list[tuple[int, dict[str, Any]]] = []  # how many rows were found at once, and their columns
+        self._rows: list[dict[str, Any]] = []  # those behind them, one by one
+        self._cells: dict[tuple[int, int], list[tuple[Any, ...]]] = {}  # of a plan and a variant
         self._line = line
         self._line_place = 0  # the place whose line is _line
 
     def line_of(self, place: int) -> int:
         """The line of a place in the block."""
-        low, high = sorted((place, self._line_place))
-        newlines = self.text.data.count(b"\n", low, high)
-        self._line += newlines if place >= self._line_place else -newlines
+        if place >= self._line_place:
+            self._line += self.text.data.count(b"\n", self._line_place, place)
+        else:
+            self._line -= self.text.data.count(b"\n", place, self._line_place)
         self._line_place = place
         return self._line
 
     def add(self, found: Match) -> None:
-        """Adds a record or a reject."""
-        if found.stop <= found.start:
+        """Adds a record or a reject, or a run of records."""
+        text, start, stop = found.text, found.start, found.stop
+        if stop <= start:
             return
-        spans = found.text.spans(found.start, found.stop)
-        first, last = spans[0][0], spans[-1][1]
-        quote, inner = found.text.string_place(found.start)
-        own = sum(stop - start for start, stop in spans)
+        if found.value is RUN:
+            self._add_run(start, stop)
+            return
+        if text.outer is None:
+            first, last, quote, inner, own = start, stop, -1, -1, stop - start
+        else:
+            spans = text.spans(start, stop)
+            first, last = spans[0][0], spans[-1][1]
+            quote, inner = text.string_place(start)
+            own = sum(end - begin for begin, end in spans)
         if found.reason is not None:
-            fault = last + found.fault - found.stop
-            if found.fault != found.stop and found.fault < len(found.text.data):
-                fault = found.text.place(found.fault)
+            fault = last + found.fault - stop
+            if found.fault != stop and found.fault < len(text.data):
+                fault = text.place(found.fault)
             row = {
                 "offset": self.base + first,
                 "length": last - first,
@@ -88,39 +102,103 @@ class Rows:
                 "reason": REASONS.index(found.reason),
                 "wire": found.wire,
                 "inner": inner if quote >= 0 else -1,
-                "row": len(self.rows),
+                "row": self.count,
                 "own_bytes": own,
             }
             self.rejects.append(row)
             return
+        here = quote if quote >= 0 else first
         values: dict[str, Any] = {
-            "offset": self.base + (quote if quote >= 0 else first),
+            "offset": self.base + here,
             "length": last - first,
-            "line": self.line_of(quote if quote >= 0 else first),
+            "line": self.line_of(here),
             "wire": found.wire,
-            "depth": found.text.depth,
+            "depth": text.depth,
             "inner": max(inner, 0),
             "own_bytes": own,
-            "size": found.stop - found.start,
+            "size": stop - start,
             "inside_unclosed_heredoc": found.unclosed,
         }
         if "carrier" in self._wanted:
             values["carrier"] = self._carrier(found)
-        place = found.start
-        if found.text.outer is not None:
-            place = self._in_arena(found.text.data[found.start : found.stop])
+        place = start
+        if text.outer is not None:
+            place = self._in_arena(text.data[start:stop])
             self._in_arena(b"\n")
         values["place"] = place
-        time, bits = self._columns(found, values, place - found.start)
+        time, bits = self._columns(found, values, place - start)
         document = isinstance(found.value, tuple) and found.value[0] == "document"
         if time is None and "time" in self._wanted and not document:
-            time = found.text.line_time(found.text.line_start(found.start)) if found.text.outer is not None else None
+            time = text.line_time(text.line_start(start)) if text.outer is not None else None
             time = found.time if time is None else time
-            time = found.text.time(found.start) if time is None else time
+            has_head = (
+                text.outer is not None or (start and text.data[start - 1] != 10) or text.data[start] not in b"@{C"
+            )
+            time = text.time(start) if time is None and has_head else time
         values["time"] = time or 0
         bits |= self._bit_of("inner") if quote >= 0 else 0
         values["present"] = bits | (0 if time is None else self._bit_of("time"))
-        self.rows.append(values)
+        self._rows.append(values)
+        self.count += 1
+
+    def _add_run(self, start: int, stop: int) -> None:
+        """Adds the records of a run. Their fields are cut out, and their numbers read digit by digit, all at once."""
+        said = self.text.data[start : stop + 1]
+        data = np.frombuffer(said, "u1")
+        sizes = np.fromiter(map(len, FIELDS.findall(said)), "i8")
+        places = np.cumsum(sizes) - sizes
+        prefixes = data[places + 1]
+        is_end = prefixes == ord("\n")
+        records = np.cumsum(is_end) - is_end
+        behind = places[is_end] + 1
+        count, first = len(behind), np.append(0, behind[:-1] + 1)
+        is_number = (sizes > 2) & (data[np.minimum(places + 2, len(data) - 1)] != ord('"'))
+        numbers = np.zeros(len(sizes), "i8")
+        for digit in range(2, int(sizes.max(initial=0, where=is_number))):
+            more = np.flatnonzero(is_number & (sizes > digit))
+            numbers[more] = numbers[more] * 62 + _DIGITS[data[places[more] + digit]]
+        columns: dict[str, Any] = {
+            "offset": self.base + start + first,
+            "length": behind - first,
+            "line": self.line_of(start) + np.arange(count),
+            "wire": np.full(count, self._finder.nslip),
+            "place": start + first,
+        }
+        columns["size"] = columns["own_bytes"] = columns["length"]
+        fields: dict[str, tuple[Any, ...]] = {}  # column -> records that have it, its numbers, the spans of its texts
+        for prefix, name in RUN_COLUMNS.items():
+            at = np.flatnonzero(prefixes == ord(prefix))
+            fields[name] = records[at], numbers[at], start + places[at] + 3, sizes[at] - 4
+        self._keep_rows()
+        self._parts.append((count, columns | self._run_columns(count, fields)))
+        self.count += count
+
+    def _run_columns(self, count: int, fields: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
+        """The columns of a run that nSLIP or any wire has."""
+        finder, scanner = self._finder, bulk_scanner("nslip")
+        is_own = finder.located and finder.code == finder.nslip
+        common = scanner.common if finder.code is None else {}
+        sources = {name: ("column", name) for name in fields} if is_own else common
+        valid = scanner.bits if is_own else finder.valid
+        present = np.zeros(count, "u8")
+        columns = {"own_present" if is_own else "present": present}
+        for name, (how, source) in sources.items():
+            records, numbers, places, sizes = fields[source]
+            if name in valid:
+                present[records] |= np.uint64(1 << valid[name])
+            if name not in self._wanted:
+                continue
+            if how == "number":
+                texts = [str(number).encode() for number in numbers.tolist()]
+                sizes = np.fromiter(map(len, texts), "i8", count)
+                places = self._in_arena(b"".join(texts)) + np.cumsum(sizes) - sizes
+            numbers = np.array(finder.kinds["nslip"])[numbers] if name == "kind" else numbers
+            is_text = how == "number" or source in ("status", "tag")
+            parts = ((f"{name}.offset", places), (f"{name}.length", sizes)) if is_text else ((name, numbers),)
+            for part, values in parts:
+                columns[part] = np.zeros(count, "i8")
+                columns[part][records] = values
+        return columns
 
     def _in_arena(self, said: bytes) -> int:
         """Puts bytes into the arena. Returns their place."""
@@ -149,8 +227,7 @@ class Rows:
         scanner = bulk_scanner(wire)
         mine = found.wire == finder.code
         if scanner.values is not None and finder.located and mine:
-            own = scanner.values(data, start, found.stop, said, shift)
-            values |= {("own_present" if name == "present" else name): value for name, value in own.items()}
+            values |= scanner.values(data, start, found.stop, said, shift)
             return None, 0
         if found.wire == finder.nslip:
             own = {**dict(zip(_NSLIP_FIELDS, said, strict=False)), "act": int(said[4])}
@@ -213,52 +290,71 @@ class Rows:
 
     def _json_columns(self, found: Match, values: dict[str, Any], shift: int) -> tuple[int | None, int]:
         """Adds the columns that the plan of a JSON wire fills. Returns the time and the bits."""
-        finder, (wire, value) = self._finder, found.value
-        plan = finder.plans[wire]
-        variant = plan.variants[plan.variant_of(value)]
-        raw = found.text.data
-        spans = finder.reading.spans(raw, found.start)
-        time, bits = None, 0
-        for fill in variant.fills:
-            there = spans.get(fill.path, spans.get(fill.other))
-            known = finder.reading.values.get(fill.path if fill.path in spans else fill.other)
-            if fill.how == "between":
-                cell = between(raw, spans.get(fill.other), spans.get(fill.path))
+        wire, message = found.value
+        variant = self._finder.reading.variant_of(wire, message.values) or 0
+        if (wire, variant) not in self._cells:
+            self._cells[wire, variant] = self._cells_of(wire, variant)
+        start, time, bits = found.start + shift, None, 0
+        for column, bit, escaped, offset, length, is_sum, cell in self._cells[wire, variant]:
+            said = cell(message)
+            if said is None:
+                continue
+            if type(said) is tuple:
+                values[offset], values[length] = said[0] + start, said[1]
+                bits |= bit | escaped if said[2] else bit
+            elif column == "time":
+                time = said
+            elif said is INVALID:
+                values[column] = -1
+                bits &= ~bit
             else:
-                cell = filled(fill, known, raw, there)
-            if cell is None:
-                continue
-            if cell.absent:
-                values[fill.column] = cell.value
-                bits &= ~(1 << finder.valid.get(fill.column, 64))
-                continue
-            if fill.column == "time":
-                time = cell.value
-                continue
-            said: Any = cell.value
-            if fill.column in finder.texts:
-                said = cell.start, cell.end - cell.start, cell.escaped
-            elif fill.how == "word":
-                said += fill.constant
-            elif fill.how == "times":
-                said += values.get(fill.column, 0)
-            bits |= self._put(values, fill.column, said, shift, finder.valid, finder.escaped)
+                if type(said) is bytes:
+                    values[offset], values[length] = self._in_arena(said), len(said)
+                else:
+                    values[column] = said + values.get(column, 0) if is_sum else said
+                bits |= bit
         return time, bits
+
+    def _cells_of(self, wire: int, variant: int) -> list[tuple[Any, ...]]:
+        """What fills the wanted columns of a variant: the column, its bit and that of escapes, the names of the arrays
+        of a text, whether it adds to what is there, the function."""
+        valid, escaped, known = self._finder.valid, self._finder.escaped, self._finder.reading.values
+        return [
+            (
+                *(name, 1 << valid.get(name, 0), 1 << escaped[name] if name in escaped else 0),
+                *(f"{name}.offset", f"{name}.length", fill.how == "times"),
+                cell_of(fill, known.get(fill.path), known.get(fill.other)),
+            )
+            for fill in self._finder.plans[wire].variants[variant].fills
+            if (name := fill.column) == "time" or (name in self._wanted and name in valid)
+        ]
+
+    def _keep_rows(self) -> None:
+        """Makes columns of the rows that were added one by one."""
+        rows, self._rows = self._rows, []
+        if rows:
+            columns = {}
+            for name, dtype in self._types.items():
+                absent: Any = 0 if dtype.kind != "V" else bytes(dtype.itemsize)
+                columns[name] = np.array([*map(methodcaller("get", name, absent), rows)], dtype)
+            self._parts.append((len(rows), columns))
 
     def tables(
         self, memory: Callable[..., dict[str, Any]] | None
     ) -> tuple[dict[str, Any], int, list[tuple[dict[str, Any], int]]]:
         """(arrays, number of rows, tables of rejects with the number of rejects in each). memory: (dtypes, rows) ->
         arrays with room for these rows."""
-        count = len(self.rows)
-        types = {name: np.dtype(dtype) for name, dtype in {**DTYPES, **self._dtypes}.items()}
+        self._keep_rows()
+        count = self.count
         if memory is None:
-            arrays: dict[str, Any] = {name: np.empty(count, dtype) for name, dtype in types.items()}
+            arrays: dict[str, Any] = {name: np.empty(count, dtype) for name, dtype in self._types.items()}
         else:
-            arrays = dict(memory(types, count))
-        for name, dtype in types.items():
-            absent: Any = 0 if dtype.kind != "V" else bytes(dtype.itemsize)
-            arrays[name][:count] = np.array([row.get(name, absent) for row in self.rows], dtype)
+            arrays = dict(memory(self._types, count))
+        for name, dtype in self._types.items():
+            place = 0
+            for size, columns in self._parts:
+                arrays[name][place : place + size] = columns[name] if name in columns else np.zeros(size, dtype)
+                place += size
         if self.arena:
             arrays["arena"] = b"".join(self.arena)
         if not self.rejects:

@@ -78,6 +78,7 @@ class Text:
         self.carrier = carrier
         self.in_string = in_string
         self._line = 0, -1
+        self.singly = 0  # up to there, records of nSLIP are read one by one
         self.quoted = True  # of a string: a quote stands in front of it
         self.closings: dict[int, list[int]] | None = None  # of CSP/1's heredocs, once they were listed
         self.depth: int = (0 if outer is None else outer.depth) + in_string

@@ -16,7 +16,16 @@ from turnwire.fences import FENCE, fence_after
 from turnwire.log.engine.columns import bulk_scanner
 from turnwire.log.search.texts import BOM, DEEPEST_STRING, More, Walk, lines_of
 from turnwire.nslip._codec_py import ParseFault, parse
-from turnwire.nslip.spec import CANDIDATE
+from turnwire.nslip.spec import (
+    BASE62_ALPHABET,
+    CANDIDATE,
+    HEADER,
+    MAX_ACT,
+    MAX_FRAME,
+    PREFIX_SLOT,
+    SLOT_PREFIX,
+    STRING_SLOTS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,11 +37,34 @@ FENCES = rb"(?P<fence> {0,3}(?:```|~~~))"
 SLIP = rb"(?P<slip>" + CANDIDATE + rb")"
 _CANDIDATES = re.compile(CANDIDATE)
 _NEWLINE = re.compile(rb"\n")
+RUN: Any = object()
+"""The value of a match that is a run of records of nSLIP."""
+LEAST_RUN, MOST_RUN = 16, 1 << 16
+"""Lines, below which reading them one by one costs no more, and bytes of a run."""
+_NUMBER = b"[0-9A-Za-z]{1,10}"  # which always fits into 64 bits
+_SLOTS = (
+    rb"(?:\|%b%b)?" % (prefix.encode(), rb'"[^"\\\r\n]*"' if slot in STRING_SLOTS else _NUMBER)
+    for slot, prefix in SLOT_PREFIX.items()
+)
+_RUN_OF_LINES = re.compile(
+    rb"(?:@a[%b]\|f[%b]" % (BASE62_ALPHABET[: MAX_ACT + 1].encode(), BASE62_ALPHABET[: MAX_FRAME + 1].encode())
+    + rb"\|c%b\|S%b\|d%b\|T%b" % ((_NUMBER,) * 4)
+    + b"".join(_SLOTS)
+    + rb"#\n)++"
+)
+"""Lines that are a record each, with the slots in the order of their table: good whatever they say."""
+FIELDS = re.compile(rb'[@|#](?:.(?:"[^"]*"|[0-9A-Za-z]*)|\n)')
+"""One field of such a record with the sign before it, or its end with that of its line."""
+RUN_COLUMNS = dict(HEADER) | {prefix: slot.name.lower() for prefix, slot in PREFIX_SLOT.items()}
+"""Prefix -> name of the column."""
 
 
 def at_slip(search: Search, walk: Walk, at: int, match: re.Match[bytes]) -> int:
     """Matches what begins with a candidate. Damage ends where anything else begins on its line."""
     text, data, limit = walk.text, walk.text.data, search.limit
+    if (behind := _behind_run(search, walk, at)) > at:
+        walk.add(at, behind, search.finder.nslip, value=RUN)
+        return behind
     line = min(text.line_end(at), walk.end)
     stop = min(line, at + limit)
     try:
@@ -53,6 +85,24 @@ def at_slip(search: Search, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         return max(last, at + 1)
     walk.add(at, behind, search.finder.nslip, value=fields)
     return behind
+
+
+def _behind_run(search: Search, walk: Walk, at: int) -> int:
+    """Behind the last record of a run that begins at a place of the file, else the place."""
+    text, data = walk.text, walk.text.data
+    begins_line = data[at - 1] == 10 if at else not walk.state.mid
+    if text.outer is not None or at < text.singly or not begins_line or not search.has_runs:
+        return at
+    end = walk.state.taken.up_to(at, walk.end)
+    found = _RUN_OF_LINES.match(data, at, min(end, at + min(search.limit, MOST_RUN)))
+    text.singly = at if found is None else found.end()
+    if found is None or data.count(b"\n", at, found.end()) < LEAST_RUN:
+        return at
+    try:
+        found[0].decode()
+    except UnicodeDecodeError:
+        return at
+    return found.end() - 1
 
 
 def _next_candidate(data: bytes, start: int, to: int, end: int, limit: int) -> int:
