@@ -133,16 +133,18 @@ class MessageValues:
         """True if a message is surely good, by the needs of the plan of that number: ``decode`` need not be asked."""
         values = found.values
         variant = self.variant_of(number, values)
-        if variant is None or any(one in values and other in values for one, other in self._plans[number].doubts):
+        doubts = self._plans[number].doubts
+        if variant is None or (doubts and any(one in values and other in values for one, other in doubts)):
             return False
-        needed, checks = self._needs[number][variant]
-        for path, value in values.items():
-            if path in checks:
-                check = checks[path].get(type(value), _never)
-                if check is not _always and not check(value):
-                    return False
-        missing = needed.keys() - values.keys()
-        return not any(not needed[path] or type(values.get(needed[path])) is dict for path in missing)
+        needed, checks, surely = self._needs[number][variant]
+        types = dict(zip(values, map(type, values.values()), strict=True))
+        for path, kind in types.items() - surely:
+            if path in checks and not checks[path].get(kind, _never)(values[path]):
+                return False
+        for path in needed.keys() - values.keys():
+            if not needed[path] or type(values.get(needed[path])) is dict:
+                return False
+        return True
 
 
 # --- needs ------------------------------------------------------------------------------------------------------------
@@ -180,11 +182,15 @@ _TYPES = {"object": dict, "array": list, "boolean": bool, "null": type(None), "f
 _FORMS: dict[str, Callable[[str], Any]] = {"uuid": _UUID.fullmatch, "time": _is_time, "channel": _CHANNEL.fullmatch}
 
 
-def _needs(variant: Variant, values: dict[str, Value]) -> tuple[dict[str, str], dict[str, dict[type, Any]]]:
+def _needs(
+    variant: Variant, values: dict[str, Value]
+) -> tuple[dict[str, str], dict[str, dict[type, Any]], set[tuple[str, type]]]:
     """The paths that must be there, each with that of the object around it; the paths, each with a check by type, which
-    a value has to pass."""
+    a value has to pass; paths and types of which every value does."""
     needed = {need.path: need.path.rpartition("/")[0] for need in variant.needs if need.needed}
-    return needed, {need.path: _checks(need, values[need.path], values) for need in variant.needs}
+    checks = {need.path: _checks(need, values[need.path], values) for need in variant.needs}
+    surely = {(path, kind) for path, types in checks.items() for kind in types if types[kind] is _always}
+    return needed, checks, surely
 
 
 def _checks(need: Need, value: Value, values: dict[str, Value]) -> dict[type, Callable[[Any], Any]]:

@@ -9,19 +9,29 @@ one space may come. Seconds may be missing, and so may the zone: then it is UTC.
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 _TIME = re.compile(
     rb"(\d\d\d\d)-(\d\d)-(\d\d)[Tt _](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?"
     rb"(?: ?(?:([Zz])(?![A-Za-z])|([+-])(\d\d)(?::?(\d\d))?+(?!\d)))?"
 )
+_PLAIN = re.compile(rb"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:[0-5]\d(?:\.\d{1,9})?Z(?![A-Za-z])")
+"""Most times are of this form, and are read at once."""
 _NO_ZONE = re.compile(rb"(\d\d\d\d)-(\d\d)-(\d\d)[Tt _](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?")
 _HEAD = re.compile(rb"[ \t]{0,64}[\[(<\"']?")
 _EPOCH = date(1970, 1, 1).toordinal()
+_START, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
 def read_time(text: bytes) -> tuple[int, int] | None:
     """(microseconds since 1970 UTC, bytes that the time takes) of the time that ``text`` starts with, or None."""
+    usual = _PLAIN.match(text)
+    if usual is not None:
+        try:
+            moment = datetime.fromisoformat(usual[0].decode())
+        except ValueError:
+            return None
+        return (moment - _START) // _MICROSECOND, usual.end()
     match = _TIME.match(text)
     if match is None:
         return None

@@ -4,6 +4,7 @@ its lists of strings that are lines, and its arrays of bytes."""
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
@@ -17,7 +18,7 @@ from turnwire.log.search import carriers
 from turnwire.log.search.texts import BOM, DEEPEST_STRING, Joiner, Match, More, SearchState, Text, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from turnwire.log.search.search import Search
 
@@ -69,10 +70,15 @@ class Objects:
             for place, plan in enumerate(self._plans)
             for clue in plan.clues
         }
+        self._near = lru_cache(1024)(self._places)  # messages of a log have few sets of keys
         self._inside = [f'"{key}"'.encode() for plan in self._plans for key in plan.inside]
         self._torn = torn
         self._openings = re.compile(openings)
         self._judgement = Judgement(self._plans, REASONS, Reader("json"), search.limit)
+
+    def _places(self, keys: Iterable[str]) -> list[int]:
+        """The numbers of the wires of which an object with these keys may be."""
+        return sorted({place for names, place in self._clues if names.issubset(keys)})
 
     def tried(self, text: Text, at: int, end: int, state: SearchState, whole: bool = True) -> Tried:
         """The object at a place, up to ``end`` at most; whole: the text ends there, not the limit."""
@@ -93,12 +99,12 @@ class Objects:
                 if not cut or whole:  # one that the limit cuts off may hold whole ones
                     state.hopeless |= {at + place for place in opened_at(data[at:stop], 0, fault)}
                 return Tried(None, fault=at + fault, cut=cut)
-        near = {place for names, place in self._clues if names <= value.keys()}
+        near = self._near(tuple(value)) if size <= _FIRST_LOOK else self._places(value)
         if not near:
             return Tried(OTHER, at + size, value=value)
         reading = self._search.finder.reading
         message = reading.read(value, data[at : at + size])
-        places = sorted(place for place in near if self._plans[place].may_be(message.values))
+        places = [place for place in near if self._plans[place].may_be(message.values)]
         what, wire, reason, fault = self._judgement.whole(
             message.raw, value, places, lambda place: reading.is_good(place, message)
         )
