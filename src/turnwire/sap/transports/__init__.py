@@ -15,8 +15,7 @@ from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, 
 from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, code_of, make_task, said, unreadable
 from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
-from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode, Status
-from turnwire.sap.spec import same_id
+from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode, Status, same_id
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
