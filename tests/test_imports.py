@@ -74,7 +74,7 @@ def test_importing_turnwire_loads_no_part_of_it_and_nothing_heavy() -> None:
         print(*{*sys.modules} - before)
     """
     imported, decoded = (line.split() for line in fresh(code))
-    light = {"_backend", "_lazy", "_light", "_native", "contract", "errors", "registry"}
+    light = {"_backend", "_lazy", "_native", "contract", "errors", "registry"}
     assert "turnwire" in imported
     assert {name.split(".")[1] for name in imported if name.startswith("turnwire.")} <= light
     assert {*imported} & HEAVY == set()

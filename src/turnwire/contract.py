@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from turnwire.errors import Issue
 else:
-    from turnwire._light import NamedTuple
+    from turnwire._lazy import NamedTuple
 
 
 class Limits(NamedTuple):

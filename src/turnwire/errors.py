@@ -13,12 +13,12 @@ from operator import index
 
 TYPE_CHECKING = False
 """Type checkers take this name for true. Here and in whatever else ``import turnwire`` loads it is not that of
-``typing``, whose import costs too much (see _light.py)."""
+``typing``, whose import costs too much (see _lazy.py)."""
 if TYPE_CHECKING:
     from types import UnionType
     from typing import Any, NamedTuple
 else:
-    from turnwire._light import NamedTuple
+    from turnwire._lazy import NamedTuple
 
 
 Reason = StrEnum(

@@ -93,6 +93,8 @@ CASES = [
          "turnwire.log.input.compression"),
     Case("sign", ("cryptography",), f"{LEDGER}.Checkpoint('', 0, '', '', '').signed(bytes(32))"),
     Case("sign", ("cryptography",), f"{LEDGER}.Checkpoint('', 0, '', '', '', '00', '00').signed_by(bytes(32))"),
+    Case("sign", ("cryptography",), "from turnwire.sap.access import sign; sign(b'', bytes(32))",
+         "turnwire.sap.access"),
     Case("http", ("starlette",), "turnwire.sap.http"),
     Case("http", ("httpx",), "turnwire.sap.http"),
     Case("mcp", ("mcp",), "turnwire.sap.mcp"),
