@@ -26,10 +26,10 @@ from tests.log.rotating import append, numbers_of, record, stepped
 from tests.log.test_scan import everything, scan_nslip
 from tests.log.test_sources import Trickle
 from turnwire import LIMITS, DecodeError, Reason
-from turnwire.cli.inputs import contents
 from turnwire.errors import FileRefused
 from turnwire.log import plan, read_block
 from turnwire.log.input import reading
+from turnwire.read.contents import contents
 
 zstandard = pytest.importorskip("zstandard")
 pytestmark = pytest.mark.once

@@ -17,9 +17,9 @@ from tests.sstp.examples import example
 from tests.sstp.test_session import message as told
 from tests.vectors import load
 from turnwire import registry, sstp
-from turnwire.cli.inputs import contents
 from turnwire.errors import DecodeError, WireError
 from turnwire.read import extraction
+from turnwire.read.contents import contents
 from turnwire.read.located import conform, conformance, located, pieces, specification
 from turnwire.read.surroundings import LocatedRecords
 

@@ -12,9 +12,8 @@ import stat
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +22,7 @@ from turnwire import registry
 from turnwire.cli.outcome import CommandRefused
 from turnwire.cli.output import by_wire, complain, file_name, named
 from turnwire.contract import FORMATS, LIMITS
-from turnwire.errors import DecodeError, FileRefused, Reason, UnknownName
+from turnwire.errors import FileRefused, Reason, UnknownName
 from turnwire.showing import counted
 
 if TYPE_CHECKING:
@@ -47,9 +46,6 @@ SHOWN = 5
 """Files that are named because they look binary, or hold something else."""
 LOOKED_AT = 4 << 20
 """Bytes of a file in which other wires are looked for."""
-MOST_WHOLE = (1 << 31) - 1
-"""Bytes of an input that is read at once: places in it are kept in 32 bits."""
-_PIECE = 1 << 20
 
 
 def checked(names: Sequence[str], output: str | None = None) -> tuple[str, ...]:
@@ -217,10 +213,12 @@ def wire_of(names: Sequence[str], wire: str | None) -> str | None:
 
 def _beginning(name: str) -> bytes:
     """The first bytes of a file or of standard input, decompressed; none of other pipes, or of what is no log."""
+    from turnwire.read.contents import beginning
+
     if name != STANDARD_INPUT and os.path.exists(name) and not os.path.isfile(name):
         return b""
     try:
-        return _first_bytes(_standard_beginning() if name == STANDARD_INPUT else name)
+        return beginning(_standard_beginning() if name == STANDARD_INPUT else name, LOOKED_AT)
     except OSError:  # the scan tells of it
         return b""
 
@@ -302,6 +300,8 @@ def content(name: str) -> bytes:
 def whole(name: str) -> bytes:
     """All bytes of one input, decompressed, for what is judged as one history. Raises OSError, and CommandRefused if
     there are too many, or a compressed stream is damaged."""
+    from turnwire.read.contents import contents
+
     try:
         found = list(contents(name))
     except OSError as error:
@@ -311,79 +311,6 @@ def whole(name: str) -> bytes:
     if len(found) != 1:
         raise CommandRefused([f"{shown(name)}: {counted(len(found), 'file')} in this archive; exactly one is expected"])
     return found[0][1]
-
-
-def contents(source: Any) -> Iterator[tuple[str | None, bytes]]:
-    """(name, bytes) of each input that :func:`turnwire.scan` reads for ``source``; compressed ones are decompressed.
-
-    Raises and warns like ``scan``; also raises DecodeError for a damaged compressed stream and ValueError for more than
-    ``MOST_WHOLE`` bytes.
-    """
-    refused: list[OSError] = []
-    given, whole = False, bytearray()
-    for reading, block in _pieces(source, refused):
-        whole += memoryview(block.data)[: block.size]
-        if len(whole) > MOST_WHOLE:
-            raise ValueError(f"more than {MOST_WHOLE >> 20:,} MiB cannot be read at once")
-        if block.last:
-            _refuse_damage(reading)
-            yield reading.name, bytes(whole)
-            given, whole = True, bytearray()
-    for error in refused:
-        if not given:
-            raise error
-        warnings.warn(FileRefused(error), stacklevel=2)
-
-
-def lines(source: Any) -> Iterator[tuple[str | None, int, bytes]]:
-    """(name, number, bytes without the newline) of each line of the inputs, in bounded memory. Raises as
-    :func:`contents`, at the damage."""
-    refused: list[OSError] = []
-    rest, number = b"", 0
-    for reading, block in _pieces(source, refused):
-        *whole, rest = (rest + memoryview(block.data)[: block.size]).split(b"\n")
-        for number, line in enumerate(whole, number + 1):  # noqa: B020
-            yield reading.name, number, line
-        if block.last:
-            _refuse_damage(reading)
-            if rest:
-                yield reading.name, number + 1, rest
-            rest, number = b"", 0
-    if refused:
-        raise refused[0]
-
-
-def _refuse_damage(reading: Any) -> None:
-    if (fault := reading.fault) is not None:
-        raise DecodeError(fault.reason, fault.text, offset=fault.place, wire=reading.kind)
-
-
-def _first_bytes(source: Any) -> bytes:
-    """``LOOKED_AT`` bytes of the inputs, decompressed, each with a newline behind it; as many as there are before any
-    damage. Raises OSError."""
-    whole = bytearray()
-    for _, block in _pieces(source, []):
-        whole += memoryview(block.data)[: block.size]
-        whole += b"\n" * block.last
-        if len(whole) >= LOOKED_AT:
-            break
-    return bytes(whole[:LOOKED_AT])
-
-
-def _pieces(source: Any, refused: list[OSError]) -> Iterator[tuple[Any, Any]]:
-    """The blocks of all inputs, each with the reading that it is of; and the files that are no logs."""
-    from turnwire.log.input.memory import Pool
-    from turnwire.log.input.reading import Stop, stream_blocks
-    from turnwire.log.input.rotation import Bookmarks, file_blocks
-    from turnwire.log.input.sources import ReadOptions, sources
-
-    job = ReadOptions(Pool(), _PIECE, False, LIMITS, Stop(), Bookmarks(), lambda gap: None, refused.append)
-    for found in sources(source):
-        if found.data is not None:  # an archive that is cut off is refused, not read as text
-            found = found._replace(data=None, open=partial(io.BytesIO, memoryview(found.data).tobytes()))
-        for reading, block in (file_blocks if found.mappable else stream_blocks)(found, job):
-            if reading.kind != "zip" or reading.identity is None:  # the end of an archive, whose files came before
-                yield reading, block
 
 
 def size(names: Sequence[str]) -> int | None:

@@ -91,8 +91,10 @@ def _ended(pieces: Iterable[str]) -> Iterator[bytes]:
 def _json_lines(names: Sequence[str]) -> Iterator[str]:
     """The lines of sources, decompressed, but for empty ones. Raises OSError, CommandRefused for what is not UTF-8 or a
     damaged stream."""
+    from turnwire.read.contents import lines
+
     try:
-        for name, number, line in inputs.lines(list(names)):
+        for name, number, line in lines(list(names)):
             if line.strip():
                 try:
                     yield line.decode()
@@ -163,12 +165,13 @@ def check(file: str, as_json: bool) -> int:
 def _count_of_whole(name: str) -> int | None:
     """The number of events of a file that is an intact session, read in bounded memory; None for any other input, of
     which ``salvage`` tells what is wrong."""
+    from turnwire.read.contents import lines
     from turnwire.session import Reader
 
     if not os.path.isfile(name):  # what can be read only once is read at once
         return None
     reader, files = Reader(), set[str | None]()
-    found = inputs.lines([name])
+    found = lines([name])
     try:
         while piece := list(islice(found, _LINES)):
             files.update(file for file, *_ in piece)
