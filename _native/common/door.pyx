@@ -25,6 +25,7 @@ cdef extern from "Python.h":
         int ml_flags
     object PyCFunction_NewEx(PyMethodDef *method, PyObject *myself, object module)
     object PyDescr_NewMethod(type owner, PyMethodDef *method)
+    PyObject *PyTuple_GET_ITEM(PyObject *held, Py_ssize_t place)
     object PyObject_Vectorcall(object function, PyObject *const *arguments, size_t count, PyObject *names)
 
 cdef PyMethodDef[4] METHODS
@@ -35,7 +36,10 @@ cdef object load, decode_closely, encode_closely, check_closely, feed_closely, k
 cdef Py_ssize_t FRONT
 
 
-cdef tuple LAST = (None,)  # of KNOWN: a class, and what ``registry._own_class`` says of it; most programs write one
+cdef enum:
+    MANY = 24
+cdef PyObject *LEARNED[MANY]  # the first of KNOWN: each a class, and what ``registry._own_class`` says of it
+cdef int LEARNED_COUNT = 0
 
 
 def doors(names, loader, classes, decoder, encoder, checker):
@@ -142,14 +146,23 @@ cdef object check(PyObject *myself, PyObject *const *arguments, Py_ssize_t count
 
 
 cdef inline tuple learned(object message):
-    global LAST
-    cdef tuple found = LAST
-    if found[0] is not type(message):
-        found = KNOWN.get(type(message))
+    cdef object kind = type(message)
+    cdef int place
+    for place in range(LEARNED_COUNT):  # in a table they would be found by their addresses, sooner in one process than in another
+        if PyTuple_GET_ITEM(LEARNED[place], 0) == <PyObject *>kind:
+            return <tuple>LEARNED[place]
+    return learned_now(kind)
+
+
+cdef tuple learned_now(object kind):
+    global LEARNED_COUNT
+    cdef tuple found = KNOWN.get(kind)
+    if found is None:
+        found = known(kind)
         if found is None:
-            found = known(type(message))
-            if found is None:
-                return None
-            found = KNOWN[type(message)] = (type(message), *found)
-        LAST = found
+            return None
+        found = KNOWN[kind] = (kind, *found)
+        if LEARNED_COUNT < MANY:
+            LEARNED[LEARNED_COUNT] = <PyObject *>found
+            LEARNED_COUNT += 1
     return found

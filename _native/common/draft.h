@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRAFT_ROOM 2048  /* bytes that stand on the stack */
+#define DRAFT_ROOM 4096  /* bytes that stand on the stack */
 #define DRAFT_SLACK 64   /* bytes that may always be written behind what was asked for */
 
 typedef struct {
@@ -70,7 +70,7 @@ static inline void tw_copy(char *to, const char *from, size_t size) {
 }
 
 /* Writes bytes; 0 where there is no memory. */
-static inline int tw_put(tw_draft *d, const char *from, size_t size) {
+static inline int tw_draft_put(tw_draft *d, const char *from, size_t size) {
     if (!tw_draft_room(d, size)) return 0;
     tw_copy(d->at, from, size);
     d->at += size;

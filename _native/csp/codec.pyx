@@ -33,7 +33,7 @@ cdef extern from "_native/common/draft.h" nogil:
     void tw_draft_begin(tw_draft *draft)
     void tw_draft_free(tw_draft *draft)
     size_t tw_draft_size(const tw_draft *draft)
-    int tw_put(tw_draft *draft, const char *text, size_t size)
+    int tw_draft_put(tw_draft *draft, const char *text, size_t size)
     bint tw_has_feed(const char *text, size_t size)
     bint tw_is_ascii(const char *text, size_t size)
 

@@ -335,7 +335,7 @@ cdef object usual_message(object data):
 # The put functions write at the end of a draft. Those that return bint say False where ``turnwire.csp.codec`` has to write the
 # message instead; the draft is then thrown away.
 cdef inline int put(tw_draft *draft, const char *text, Py_ssize_t size) except -1:
-    if not tw_put(draft, text, size):
+    if not tw_draft_put(draft, text, size):
         raise MemoryError
     return 0
 

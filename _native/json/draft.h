@@ -1,4 +1,5 @@
-/* JSON text that is being written as characters, as wide as those of its strings: nothing goes through UTF-8. What is
+/* JSON text that is being written as characters: nothing goes through UTF-8. Most are written as bytes; strings with
+   characters above U+00FF stand among them as wide as they are, and are joined with the rest in the result. What is
    written is what json/_write_py.py writes; whatever it would refuse, or what is rare, is left to it (JSON_DOUBT). */
 #ifndef TURNWIRE_JSON_DRAFT_H
 #define TURNWIRE_JSON_DRAFT_H
@@ -7,168 +8,155 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include "_native/common/draft.h"
 #include "runs.h"
 #include "shortest.h"
 #include "strings.h"
 
-#define JSON_ROOM 4096   /* bytes that stand on the stack */
 #define JSON_SAFE 9007199254740991LL  /* the greatest integer up to which a double holds each */
-#define JSON_SLACK 16    /* characters that may always be written behind the room that was asked for */
 
-enum { JSON_WRITTEN = 0, JSON_DOUBT = 1, JSON_ERROR = -1 };
+enum { JSON_WRITTEN = 0, JSON_DOUBT = 1, JSON_ERROR = -1, JSON_FEW = 8 };
+
+/* The inside of a wide string: bytes of the draft up to `before` are of characters that have one, then from `start` on
+   `count` characters of `kind` bytes. */
+typedef struct { size_t before, start, count; int kind; } json_wide;
 
 typedef struct {
-    int kind;            /* bytes of a character */
+    tw_draft text;
     Py_UCS4 most;        /* no character is greater */
-    char *start;
-    Py_ssize_t size, room;  /* characters */
-    PyObject *items;     /* dict.items: a subclass with one of its own is left to the twin */
     int canonical;       /* by RFC 8785: keys in order, numbers as ECMAScript writes them, integers that a double holds */
-    uint64_t small[JSON_ROOM / 8];
+    PyObject *items;     /* dict.items: a subclass with one of its own is left to the twin */
+    PyTypeObject *alike; /* a subclass that has none, met before */
+    size_t wides, room, surplus;  /* surplus: bytes of the text that are no character of their own */
+    json_wide *wide, few[JSON_FEW];
 } json_draft;
 
 static inline void json_begin(json_draft *d, PyObject *items) {
-    d->kind = 1;
+    tw_draft_begin(&d->text);
     d->most = 127;
-    d->start = (char *)d->small;
-    d->size = 0;
-    d->room = JSON_ROOM - JSON_SLACK;
-    d->items = items;
     d->canonical = 0;
+    d->items = items;
+    d->alike = NULL;
+    d->wides = d->surplus = 0;
+    d->room = JSON_FEW;
+    d->wide = d->few;
 }
 
 static inline void json_end(json_draft *d) {
-    if (d->start != (char *)d->small) PyMem_Free(d->start);
+    tw_draft_free(&d->text);
+    if (d->wide != d->few) free(d->wide);
 }
 
-/* From the end on, so that it may be done in place. */
-#define JSON_WIDEN(FROM, TO)                                                 \
-    do {                                                                     \
-        const FROM *from = (const FROM *)d->start;                           \
-        TO *to = (TO *)grown;                                                \
-        for (Py_ssize_t at = d->size; at-- > 0;) to[at] = from[at];          \
-    } while (0)
-
-/* Room for so many characters more, of at least this many bytes each. */
-static int json_grow(json_draft *d, Py_ssize_t more, int kind) {
-    Py_ssize_t room = 2 * (d->size + more), there = JSON_ROOM / kind - JSON_SLACK;
-    const int stays = d->start == (char *)d->small && d->kind == 1 && kind > 1 && d->size + more <= there;
-    char *grown = d->start;
-    if (kind < d->kind) kind = d->kind;
-    if (stays) room = there;
-    else grown = (char *)PyMem_Malloc((size_t)(room + JSON_SLACK) * (size_t)kind);
-    if (grown == NULL) {
-        PyErr_NoMemory();
-        return JSON_ERROR;
-    }
-    if (kind == d->kind) memcpy(grown, d->start, (size_t)d->size * (size_t)kind);
-    else if (kind == 2) json_widen_12((Py_UCS2 *)grown, (const Py_UCS1 *)d->start, d->size);
-    else if (d->kind == 1) JSON_WIDEN(Py_UCS1, Py_UCS4);
-    else JSON_WIDEN(Py_UCS2, Py_UCS4);
-    if (!stays) json_end(d);
-    d->start = grown;
-    d->room = room;
-    d->kind = kind;
-    return JSON_WRITTEN;
+static TW_APART int json_no_memory(void) {
+    PyErr_NoMemory();
+    return JSON_ERROR;
 }
 
-static inline int json_room(json_draft *d, Py_ssize_t more, int kind) {
-    return kind <= d->kind && more <= d->room - d->size ? JSON_WRITTEN : json_grow(d, more, kind);
+static inline int json_room(json_draft *d, Py_ssize_t more) {
+    return tw_draft_room(&d->text, (size_t)more) ? JSON_WRITTEN : json_no_memory();
 }
 
 /* One character, or a few, into the slack behind the room. */
-static inline void json_letter(json_draft *d, unsigned char letter) {
-    if (d->kind == 1) d->start[d->size++] = (char)letter;
-    else if (d->kind == 2) ((Py_UCS2 *)d->start)[d->size++] = letter;
-    else ((Py_UCS4 *)d->start)[d->size++] = letter;
-}
+static inline void json_letter(json_draft *d, char letter) { *d->text.at++ = letter; }
 
 static inline int json_ascii(json_draft *d, const char *letters, Py_ssize_t count) {
-    if (json_room(d, count, 1)) return JSON_ERROR;
-    if (d->kind == 1) {
-        memcpy(d->start + d->size, letters, (size_t)count);
-        d->size += count;
-        return JSON_WRITTEN;
-    }
-    if (d->kind == 2)
-        for (Py_ssize_t at = 0; at < count; at++) ((Py_UCS2 *)d->start)[d->size + at] = (unsigned char)letters[at];
-    else
-        for (Py_ssize_t at = 0; at < count; at++) ((Py_UCS4 *)d->start)[d->size + at] = (unsigned char)letters[at];
-    d->size += count;
-    return JSON_WRITTEN;
+    return tw_draft_put(&d->text, letters, (size_t)count) ? JSON_WRITTEN : json_no_memory();
 }
 
-static inline void json_escape(json_draft *d, Py_UCS4 letter) {
-    const int behind = tw_short_escape(letter);
-    json_letter(d, '\\');
-    if (behind) {
-        json_letter(d, (unsigned char)behind);
-    } else {
-        json_letter(d, 'u');
-        json_letter(d, '0');
-        json_letter(d, '0');
-        json_letter(d, (unsigned char)('0' + (letter >> 4)));
-        json_letter(d, (unsigned char)"0123456789abcdef"[letter & 15]);
+/* The rest of a string, for which there is room but for its escapes. */
+#define JSON_INSIDE(NAME, UNIT, COPY)                                                              \
+    static TW_APART int NAME(json_draft *d, const UNIT *from, const UNIT *end) {                   \
+        UNIT *to = (UNIT *)d->text.at;                                                             \
+        for (;;) {                                                                                 \
+            const Py_ssize_t run = COPY(to, from, end - from);                                     \
+            Py_UCS4 letter;                                                                        \
+            int behind;                                                                            \
+            to += run;                                                                             \
+            d->text.at = (char *)to;                                                               \
+            if ((from += run) == end) return JSON_WRITTEN;                                         \
+            letter = *from++;                                                                      \
+            if (letter >= 0xD800) return JSON_DOUBT; /* a surrogate */                             \
+            behind = tw_short_escape(letter);                                                      \
+            *to++ = '\\';                                                                          \
+            *to++ = (UNIT)(behind ? behind : 'u');                                                 \
+            if (!behind) {                                                                         \
+                to[0] = to[1] = '0';                                                               \
+                to[2] = (UNIT)('0' + (letter >> 4));                                               \
+                to[3] = (UNIT)"0123456789abcdef"[letter & 15];                                     \
+                to += 4;                                                                           \
+            }                                                                                      \
+            d->text.at = (char *)to; /* the slack holds an escape, never two */                    \
+            if (json_room(d, (char *)end - (char *)from)) return JSON_ERROR;                       \
+            to = (UNIT *)d->text.at;                                                               \
+        }                                                                                          \
     }
-}
 
-/* Of what is rare. */
-static TW_APART int json_any_text(json_draft *d, PyObject *value) {
+JSON_INSIDE(json_inside_1, Py_UCS1, json_copy_1)
+JSON_INSIDE(json_inside_2, Py_UCS2, json_copy_2)
+JSON_INSIDE(json_inside_4, Py_UCS4, json_copy_4)
+
+/* A string with characters that have more than one byte. */
+static int json_wide_text(json_draft *d, PyObject *value) {
     const int kind = PyUnicode_KIND(value);
-    const void *text = PyUnicode_DATA(value);
+    const void *from = PyUnicode_DATA(value);
     const Py_ssize_t size = PyUnicode_GET_LENGTH(value);
-    Py_ssize_t at = 0;
-    if (!PyUnicode_IS_ASCII(value)) d->most |= kind == 1 ? 0xFF : kind == 2 ? 0xFFFF : 0x10FFFF;
-    if (json_room(d, size + 2, kind)) return JSON_ERROR;
-    json_letter(d, '"');
-    for (;;) {
-        Py_UCS4 letter;
-        Py_ssize_t run = json_copy(kind, (const char *)text + at * kind, d->kind, d->start + d->size * d->kind, size - at);
-        d->size += run;
-        at += run;
-        if (at == size) break;
-        letter = PyUnicode_READ(kind, text, at);
-        if (letter >= 0xD800 && letter <= 0xDFFF) return JSON_DOUBT;
-        json_escape(d, letter);
-        at++;
-        if (json_room(d, size - at + 2, kind)) return JSON_ERROR;  /* the slack holds an escape, never two */
+    json_wide wide;
+    int status;
+    if (d->wides == d->room) {
+        json_wide *grown = (json_wide *)(d->wide == d->few ? malloc(2 * d->room * sizeof *grown)
+                                                          : realloc(d->wide, 2 * d->room * sizeof *grown));
+        if (!grown) return json_no_memory();
+        if (d->wide == d->few) memcpy(grown, d->few, sizeof d->few);
+        d->wide = grown;
+        d->room *= 2;
     }
+    if (json_room(d, size * kind + kind)) return JSON_ERROR;
+    json_letter(d, '"');
+    wide.kind = kind;
+    wide.before = tw_draft_size(&d->text);
+    wide.start = (wide.before + (size_t)kind - 1) & ~((size_t)kind - 1);
+    d->text.at = d->text.start + wide.start;
+    status = kind == 2 ? json_inside_2(d, (const Py_UCS2 *)from, (const Py_UCS2 *)from + size)
+                       : json_inside_4(d, (const Py_UCS4 *)from, (const Py_UCS4 *)from + size);
+    if (status != JSON_WRITTEN) return status;
+    wide.count = (tw_draft_size(&d->text) - wide.start) / (size_t)kind;
+    d->surplus += tw_draft_size(&d->text) - wide.before - wide.count;
+    d->most |= kind == 2 ? 0xFFFF : 0x10FFFF;
+    d->wide[d->wides++] = wide;
     json_letter(d, '"');
     return JSON_WRITTEN;
 }
 
-#define JSON_ASCII_TEXT(UNIT, COPY)                                             \
-    do {                                                                        \
-        UNIT *to = (UNIT *)d->start + d->size;                                  \
-        to[0] = '"';                                                            \
-        if (COPY(to + 1, (const Py_UCS1 *)PyUnicode_DATA(value), size) != size) \
-            break;                                                              \
-        to[size + 1] = '"';                                                     \
-        d->size += size + 2;                                                    \
-        return JSON_WRITTEN;                                                    \
-    } while (0)
-
-/* A string; one of ASCII characters that are written as they stand, and for which there is room, at once. */
+/* A string; one without characters that are escaped at once. */
 static inline int json_text(json_draft *d, PyObject *value) {
     const Py_ssize_t size = PyUnicode_GET_LENGTH(value);
-    if (PyUnicode_IS_COMPACT_ASCII(value) && size + 2 <= d->room - d->size) {
-        if (d->kind == 1) JSON_ASCII_TEXT(Py_UCS1, json_copy_11);
-        else if (d->kind == 2) JSON_ASCII_TEXT(Py_UCS2, json_copy_12);
+    const Py_UCS1 *from;
+    Py_ssize_t run;
+    int status;
+    if (PyUnicode_IS_COMPACT_ASCII(value)) {
+        from = (const Py_UCS1 *)((PyASCIIObject *)value + 1);
+    } else {
+        if (PyUnicode_KIND(value) != 1) return json_wide_text(d, value);
+        if (!PyUnicode_IS_ASCII(value)) d->most |= 0xFF;
+        from = PyUnicode_1BYTE_DATA(value);
     }
-    return json_any_text(d, value);
+    if (json_room(d, size + 2)) return JSON_ERROR;
+    json_letter(d, '"');
+    run = json_copy_1((Py_UCS1 *)d->text.at, from, size);
+    d->text.at += run;
+    if (run < size && (status = json_inside_1(d, from + run, from + size))) return status;
+    json_letter(d, '"');
+    return JSON_WRITTEN;
 }
 
+enum { JSON_NUMBER = 32 }; /* no number is longer; what is copied behind one stands in the slack */
+
 static inline int json_small_integer(json_draft *d, long long number) {
-    uint8_t digits[1 + TW_DECIMAL_ROOM];
     const int negative = number < 0;
-    if (number >= 0 && number < 10) {  /* in the slack, as a comma or a bracket */
-        if (json_room(d, 1, 1)) return JSON_ERROR;
-        json_letter(d, (unsigned char)('0' + number));
-        return JSON_WRITTEN;
-    }
-    digits[0] = '-';
-    return json_ascii(d, (const char *)digits + !negative,
-                      (Py_ssize_t)tw_put_decimal(digits + 1, negative ? 0 - (uint64_t)number : (uint64_t)number) + negative);
+    if (json_room(d, JSON_NUMBER)) return JSON_ERROR;
+    if (negative) json_letter(d, '-');
+    d->text.at += tw_put_decimal((uint8_t *)d->text.at, negative ? 0 - (uint64_t)number : (uint64_t)number);
+    return JSON_WRITTEN;
 }
 
 static int json_integer(json_draft *d, PyObject *value) {
@@ -180,9 +168,18 @@ static int json_integer(json_draft *d, PyObject *value) {
 
 /* The shortest decimal that is read as this number. */
 static int json_real(json_draft *d, double number) {
-    uint8_t digits[TW_REAL_ROOM];
     if (!(fabs(number) <= DBL_MAX)) return JSON_DOUBT;
-    return json_ascii(d, (const char *)digits, (Py_ssize_t)tw_put_real(digits, number, d->canonical));
+    if (json_room(d, JSON_NUMBER)) return JSON_ERROR;
+    d->text.at += tw_put_real((uint8_t *)d->text.at, number, d->canonical);
+    return JSON_WRITTEN;
+}
+
+/* True if a value is a dict whose members are those that PyDict_Next gives. */
+static inline int json_is_dict(json_draft *d, PyObject *value) {
+    if (PyDict_CheckExact(value) || Py_TYPE(value) == d->alike) return 1;
+    if (!PyDict_Check(value) || _PyType_Lookup(Py_TYPE(value), d->items) != _PyType_Lookup(&PyDict_Type, d->items)) return 0;
+    d->alike = Py_TYPE(value);
+    return 1;
 }
 
 static int json_value(json_draft *d, PyObject *value, Py_ssize_t left);
@@ -195,7 +192,7 @@ static inline int json_member(json_draft *d, PyObject *key, PyObject *value, int
     if ((status = json_text(d, key))) return status;
     json_letter(d, ':');
     if ((status = json_value(d, value, left - 1))) return status;
-    return json_room(d, 2, 1);
+    return json_room(d, 2);
 }
 
 typedef struct { PyObject *key, *value; } json_pair;
@@ -232,7 +229,7 @@ static int json_object(json_draft *d, PyObject *value, Py_ssize_t left) {
     Py_ssize_t place = 0;
     int status = JSON_WRITTEN, first = 1;
     if (left <= 0) return JSON_DOUBT;
-    if (json_room(d, 2, 1)) return JSON_ERROR;
+    if (json_room(d, 2)) return JSON_ERROR;
     json_letter(d, '{');
     if (d->canonical) {
         status = json_sorted_members(d, value, left);
@@ -251,13 +248,13 @@ static int json_array(json_draft *d, PyObject *value, Py_ssize_t left) {
     const int is_list = PyList_CheckExact(value);
     int status;
     if (left <= 0) return JSON_DOUBT;
-    if (json_room(d, 2, 1)) return JSON_ERROR;
+    if (json_room(d, 2)) return JSON_ERROR;
     json_letter(d, '[');
     for (Py_ssize_t at = 0; at < (is_list ? PyList_GET_SIZE(value) : PyTuple_GET_SIZE(value)); at++) {
         if (at) json_letter(d, ',');
         if ((status = json_value(d, is_list ? PyList_GET_ITEM(value, at) : PyTuple_GET_ITEM(value, at), left - 1)))
             return status;
-        if (json_room(d, 2, 1)) return JSON_ERROR;
+        if (json_room(d, 2)) return JSON_ERROR;
     }
     json_letter(d, ']');
     return JSON_WRITTEN;
@@ -273,15 +270,30 @@ static int json_value(json_draft *d, PyObject *value, Py_ssize_t left) {
     if (value == Py_True) return json_ascii(d, "true", 4);
     if (value == Py_False) return json_ascii(d, "false", 5);
     if (PyFloat_CheckExact(value)) return json_real(d, PyFloat_AS_DOUBLE(value));
-    if (PyDict_Check(value) && _PyType_Lookup(Py_TYPE(value), d->items) == _PyType_Lookup(&PyDict_Type, d->items))
-        return json_object(d, value, left);
-    return JSON_DOUBT;
+    return json_is_dict(d, value) ? json_object(d, value, left) : JSON_DOUBT;
 }
 
 /* The text that was written. */
 static PyObject *json_result(const json_draft *d) {
-    PyObject *text = PyUnicode_New(d->size, d->most);
-    if (text != NULL) memcpy(PyUnicode_DATA(text), d->start, (size_t)d->size * (size_t)d->kind);
+    const size_t size = tw_draft_size(&d->text);
+    PyObject *text = PyUnicode_New((Py_ssize_t)(size - d->surplus), d->most);
+    const char *from = d->text.start;
+    char *to;
+    int kind;
+    if (text == NULL) return NULL;
+    kind = PyUnicode_KIND(text);
+    to = (char *)PyUnicode_DATA(text);
+    for (size_t at = 0; at < d->wides; at++) {
+        const json_wide *wide = &d->wide[at];
+        const size_t narrow = (size_t)(d->text.start + wide->before - from);
+        json_widen(kind, to, 1, from, narrow);
+        to += narrow * (size_t)kind;
+        from = d->text.start + wide->start;
+        json_widen(kind, to, wide->kind, from, wide->count);
+        to += wide->count * (size_t)kind;
+        from += wide->count * (size_t)wide->kind;
+    }
+    json_widen(kind, to, 1, from, (size_t)(d->text.at - from));
     return text;
 }
 

@@ -14,6 +14,4 @@ cdef extern from "_native/json/draft.h":
     int json_ascii(json_draft* draft, const char* letters, Py_ssize_t count) except -1
     int json_text(json_draft* draft, object value) except -1
     int json_value(json_draft* draft, object value, Py_ssize_t left) except -1
-    int json_room(json_draft* draft, Py_ssize_t more, int kind) except -1
-    void json_letter(json_draft* draft, unsigned char letter)
     object json_result(const json_draft* draft)

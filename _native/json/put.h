@@ -8,7 +8,7 @@
 #include "rules.h"
 
 /* A name as it is kept for this: a comma, the name in quotes, a colon, then zeros: so many bytes are read at once. */
-enum { TW_PUT_STEP = JSON_SLACK, TW_PUT_FRONT = 2 };
+enum { TW_PUT_STEP = 16, TW_PUT_FRONT = 2 };
 
 typedef struct {
     json_draft draft;
@@ -25,10 +25,10 @@ typedef struct {
 
 static int tw_put_record(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t left);
 
-static inline int tw_put_letter(tw_put *w, unsigned char letter)
+static inline int tw_put_letter(tw_put *w, char letter)
 {
     if (w->only_judged) return JSON_WRITTEN;
-    if (json_room(&w->draft, 1, 1)) return JSON_ERROR;
+    if (json_room(&w->draft, 1)) return JSON_ERROR;
     json_letter(&w->draft, letter);
     return JSON_WRITTEN;
 }
@@ -52,14 +52,6 @@ static inline int tw_put_real_number(tw_put *w, double real)
     return json_real(&w->draft, real);
 }
 
-/* True if a value is a dict whose members are those that PyDict_Next gives. */
-static inline int tw_put_is_dict(const tw_put *w, PyObject *value)
-{
-    return PyDict_CheckExact(value) ||
-           (PyDict_Check(value) &&
-            _PyType_Lookup(Py_TYPE(value), w->draft.items) == _PyType_Lookup(&PyDict_Type, w->draft.items));
-}
-
 /* True if a value is a str, equal to what its characters are equal to. */
 static inline int tw_put_is_text(const tw_put *w, PyObject *value)
 {
@@ -71,12 +63,11 @@ static inline int tw_put_is_text(const tw_put *w, PyObject *value)
 /* A name with its quotes and its colon, the comma in front of it where it is not the first. */
 static inline int tw_put_name(json_draft *d, const tw_rule *rule, int first)
 {
-    const char *from = (const char *)rule->name - TW_PUT_FRONT;
-    const Py_ssize_t size = (Py_ssize_t)rule->size + TW_PUT_FRONT + 2;
-    if (first || d->kind != 1) return json_ascii(d, from + first, size - first);
-    if (json_room(d, size, 1)) return JSON_ERROR;
-    for (Py_ssize_t at = 0; at < size; at += TW_PUT_STEP) memcpy(d->start + d->size + at, from + at, TW_PUT_STEP);
-    d->size += size; /* what is behind it stands in the slack */
+    const char *from = (const char *)rule->name - TW_PUT_FRONT + first;
+    const Py_ssize_t size = (Py_ssize_t)rule->size + TW_PUT_FRONT + 2 - first;
+    if (json_room(d, size)) return JSON_ERROR;
+    for (Py_ssize_t at = 0; at < size; at += TW_PUT_STEP) memcpy(d->text.at + at, from + at, TW_PUT_STEP);
+    d->text.at += size; /* what is behind it stands in the slack */
     return JSON_WRITTEN;
 }
 
@@ -157,7 +148,7 @@ static int tw_put_numbers(tw_put *w, PyObject *value, int kind, Py_ssize_t left)
     PyObject *key, *inner;
     Py_ssize_t place = 0;
     int status, first = 1;
-    if (left <= 0 || !tw_put_is_dict(w, value)) return JSON_DOUBT;
+    if (left <= 0 || !json_is_dict(&w->draft, value)) return JSON_DOUBT;
     if ((status = tw_put_letter(w, '{'))) return status;
     while (PyDict_Next(value, &place, &key, &inner)) {
         if (!tw_put_is_text(w, key)) return JSON_DOUBT;
@@ -217,14 +208,20 @@ static int tw_put_quiet(PyObject *value, Py_ssize_t left)
     return 1;
 }
 
+/* Notes what a value's being there says of its object. */
+static TW_APART void tw_put_mark(tw_put *w, PyObject *value, int mark, Py_ssize_t left)
+{
+    if (mark & TW_MARK_LOOK) w->calm = 0;
+    w->writable |= mark & TW_MARK_WRITING;
+    if (w->secrets && mark & TW_MARK_SECRETS && !tw_put_quiet(value, left)) w->calm = 0;
+    if (mark & TW_MARK_AT && tw_put_is_text(w, value)) tw_put_look(w, value);
+}
+
 /* A value by its rule. */
 static int tw_put_value(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssize_t left)
 {
-    if (rule->mark & TW_MARK_LOOK) w->calm = 0;
-    w->writable |= rule->mark & TW_MARK_WRITING;
-    if (w->secrets && rule->mark & TW_MARK_SECRETS && !tw_put_quiet(value, left)) w->calm = 0;
+    if (rule->mark) tw_put_mark(w, value, rule->mark, left);
     if (tw_put_is_text(w, value)) {
-        if (rule->mark & TW_MARK_AT) tw_put_look(w, value);
         return tw_put_is_good(w, value, rule) ? tw_put_string(w, value) : JSON_DOUBT;
     }
     if (value == Py_None && rule->nullable) return tw_put_ascii(w, "null", 4);
@@ -258,7 +255,7 @@ static int tw_put_record(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t lef
     Py_ssize_t at = 0;
     uint64_t seen = 0;
     int status, first = 1, last = 0;
-    if (left <= 0 || !tw_put_is_dict(w, value)) return JSON_DOUBT;
+    if (left <= 0 || !json_is_dict(&w->draft, value)) return JSON_DOUBT;
     if ((status = tw_put_letter(w, '{'))) return status;
     while (PyDict_Next(value, &at, &key, &inner)) {
         int place;
@@ -304,6 +301,7 @@ static int tw_put_whole(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nest
 static TW_UNUSED int tw_put_follows(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nesting, PyObject *items)
 {
     w->draft.items = items;
+    w->draft.alike = NULL;
     w->only_judged = 1;
     return tw_put_whole(w, value, t, nesting) == JSON_WRITTEN;
 }

@@ -1,5 +1,4 @@
-/* Characters of JSON strings, copied as wide as the text that is being written and looked at in the same pass; and UTF-8
-   as a str. Sixteen or eight at a time; a short run by two words that overlap, so that nothing is read or written beyond
+/* Characters of JSON strings, copied and looked at in the same pass; and UTF-8 as a str. Sixteen or eight at a time; a short run by two words that overlap, so that nothing is read or written beyond
    it. */
 #ifndef TURNWIRE_JSON_RUNS_H
 #define TURNWIRE_JSON_RUNS_H
@@ -30,31 +29,28 @@ static inline unsigned json_special_mask(__m128i word) {
 }
 #endif
 
-#define JSON_RUN(NAME, FROM, TO)                                                                  \
-    static inline Py_ssize_t NAME(TO *to, const FROM *from, Py_ssize_t at, Py_ssize_t size) {     \
+#define JSON_RUN(NAME, UNIT)                                                                      \
+    static inline Py_ssize_t NAME(UNIT *to, const UNIT *from, Py_ssize_t at, Py_ssize_t size) {   \
         for (; at < size && !json_is_special(from[at]); at++) to[at] = from[at];                  \
         return at;                                                                                \
     }
 
 /* Each copies [0, size) up to the first character that is not written as it stands, or that is not a character, and says
    where that is; else size. What is behind it may have been copied as well. */
-JSON_RUN(json_run_11, Py_UCS1, Py_UCS1)
-JSON_RUN(json_run_12, Py_UCS1, Py_UCS2)
-JSON_RUN(json_run_14, Py_UCS1, Py_UCS4)
-JSON_RUN(json_run_22, Py_UCS2, Py_UCS2)
-JSON_RUN(json_run_24, Py_UCS2, Py_UCS4)
-JSON_RUN(json_run_44, Py_UCS4, Py_UCS4)
+JSON_RUN(json_run_1, Py_UCS1)
+JSON_RUN(json_run_2, Py_UCS2)
+JSON_RUN(json_run_4, Py_UCS4)
 
-static inline Py_ssize_t json_copy_11(Py_UCS1 *to, const Py_UCS1 *from, Py_ssize_t size) {
+static inline Py_ssize_t json_copy_1(Py_UCS1 *to, const Py_UCS1 *from, Py_ssize_t size) {
     uint64_t first, last, hit;
-    if (size < 4) return json_run_11(to, from, 0, size);
+    if (size < 4) return json_run_1(to, from, 0, size);
     if (size < 8) {
         uint32_t low, high;
         memcpy(&low, from, 4);
         memcpy(&high, from + size - 4, 4);
         memcpy(to, &low, 4);
         memcpy(to + size - 4, &high, 4);
-        return json_special_in(low | (uint64_t)high << 32) ? json_run_11(to, from, 0, size) : size;
+        return json_special_in(low | (uint64_t)high << 32) ? json_run_1(to, from, 0, size) : size;
     }
 #ifdef TW_SSE2
     if (size >= 16) {
@@ -72,40 +68,12 @@ static inline Py_ssize_t json_copy_11(Py_UCS1 *to, const Py_UCS1 *from, Py_ssize
     for (Py_ssize_t at = 0; at < size - 8; at += 8) {
         memcpy(&first, from + at, 8);
         memcpy(to + at, &first, 8);
-        if (json_special_in(first)) return json_run_11(to, from, at, size);
+        if (json_special_in(first)) return json_run_1(to, from, at, size);
     }
     memcpy(&last, from + size - 8, 8);
     memcpy(to + size - 8, &last, 8);
     hit = json_special_in(last);
-    return hit ? json_run_11(to, from, size - 8, size) : size;
-}
-
-static inline Py_ssize_t json_copy_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize_t size) {
-#ifdef TW_SSE2
-    const __m128i zero = _mm_setzero_si128();
-    if (size >= 16) {
-        for (Py_ssize_t at = 0;;) {
-            __m128i word = _mm_loadu_si128((const __m128i *)(from + at));
-            unsigned mask = json_special_mask(word);
-            _mm_storeu_si128((__m128i *)(to + at), _mm_unpacklo_epi8(word, zero));
-            _mm_storeu_si128((__m128i *)(to + at + 8), _mm_unpackhi_epi8(word, zero));
-            if (mask) return at + tw_low_zeros_32(mask);
-            at += 16;
-            if (at == size) return size;
-            if (at > size - 16) at = size - 16;
-        }
-    }
-    if (size >= 8) {
-        uint64_t first, last;
-        memcpy(&first, from, 8);
-        memcpy(&last, from + size - 8, 8);
-        _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)from), zero));
-        _mm_storeu_si128((__m128i *)(to + size - 8),
-                         _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(from + size - 8)), zero));
-        return json_special_in(first) | json_special_in(last) ? json_run_12(to, from, 0, size) : size;
-    }
-#endif
-    return json_run_12(to, from, 0, size);
+    return hit ? json_run_1(to, from, size - 8, size) : size;
 }
 
 #ifdef TW_SSE2
@@ -121,12 +89,6 @@ static inline void json_widen_4(Py_UCS4 *to, __m128i word) {
     _mm_storeu_si128((__m128i *)(to + 4), _mm_unpackhi_epi16(low, zero));
     _mm_storeu_si128((__m128i *)(to + 8), _mm_unpacklo_epi16(high, zero));
     _mm_storeu_si128((__m128i *)(to + 12), _mm_unpackhi_epi16(high, zero));
-}
-
-static inline void json_widen_24(Py_UCS4 *to, __m128i word) {
-    const __m128i zero = _mm_setzero_si128();
-    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi16(word, zero));
-    _mm_storeu_si128((__m128i *)(to + 4), _mm_unpackhi_epi16(word, zero));
 }
 
 static inline void json_same(void *to, __m128i word) { _mm_storeu_si128((__m128i *)to, word); }
@@ -153,12 +115,12 @@ static inline unsigned json_special_mask_4(__m128i word) {
 
 /* The same of wider characters; STEP of them at a time, each BITS bits of a mask. */
 #ifdef TW_SSE2
-#define JSON_COPY_FAST(STEP, BITS, MASK, STORE)                                                    \
+#define JSON_COPY_FAST(STEP, BITS, MASK)                                                           \
     if (size >= STEP) {                                                                            \
         for (Py_ssize_t at = 0;;) {                                                                \
             __m128i word = _mm_loadu_si128((const __m128i *)(from + at));                          \
             unsigned mask = MASK(word);                                                            \
-            STORE(to + at, word);                                                                  \
+            _mm_storeu_si128((__m128i *)(to + at), word);                                          \
             if (mask) return at + tw_low_zeros_32(mask) / BITS;                                    \
             at += STEP;                                                                            \
             if (at == size) return size;                                                           \
@@ -166,45 +128,38 @@ static inline unsigned json_special_mask_4(__m128i word) {
         }                                                                                          \
     }
 #else
-#define JSON_COPY_FAST(STEP, BITS, MASK, STORE)
+#define JSON_COPY_FAST(STEP, BITS, MASK)
 #endif
 
-#define JSON_COPY(NAME, RUN, FROM, TO, STEP, BITS, MASK, STORE)                                    \
-    static inline Py_ssize_t NAME(TO *to, const FROM *from, Py_ssize_t size) {                     \
-        JSON_COPY_FAST(STEP, BITS, MASK, STORE)                                                    \
+#define JSON_COPY(NAME, RUN, UNIT, STEP, BITS, MASK)                                               \
+    static inline Py_ssize_t NAME(UNIT *to, const UNIT *from, Py_ssize_t size) {                   \
+        JSON_COPY_FAST(STEP, BITS, MASK)                                                           \
         return RUN(to, from, 0, size);                                                             \
     }
 
-JSON_COPY(json_copy_14, json_run_14, Py_UCS1, Py_UCS4, 16, 1, json_special_mask, json_widen_4)
-JSON_COPY(json_copy_22, json_run_22, Py_UCS2, Py_UCS2, 8, 2, json_special_mask_2, json_same)
-JSON_COPY(json_copy_24, json_run_24, Py_UCS2, Py_UCS4, 8, 2, json_special_mask_2, json_widen_24)
-JSON_COPY(json_copy_44, json_run_44, Py_UCS4, Py_UCS4, 4, 4, json_special_mask_4, json_same)
+JSON_COPY(json_copy_2, json_run_2, Py_UCS2, 8, 2, json_special_mask_2)
+JSON_COPY(json_copy_4, json_run_4, Py_UCS4, 4, 4, json_special_mask_4)
 
-/* Characters as wide ones, from the end on, so that it may be done in place. */
-static inline void json_widen_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize_t size) {
+/* Sixteen at a time, the last ones once more where they are fewer. */
+static inline void json_widen_12(Py_UCS2 *to, const Py_UCS1 *from, size_t count) {
 #ifdef TW_SSE2
-    const __m128i zero = _mm_setzero_si128();
-    for (; size >= 16; size -= 16) {
-        __m128i word = _mm_loadu_si128((const __m128i *)(from + size - 16));
-        _mm_storeu_si128((__m128i *)(to + size - 16), _mm_unpacklo_epi8(word, zero));
-        _mm_storeu_si128((__m128i *)(to + size - 8), _mm_unpackhi_epi8(word, zero));
+    for (size_t at = 0; count >= 16; at = at + 16 > count - 16 ? count - 16 : at + 16) {
+        json_widen_2(to + at, _mm_loadu_si128((const __m128i *)(from + at)));
+        if (at + 16 == count) return;
     }
 #endif
-    while (size-- > 0) to[size] = from[size];
+    for (size_t at = 0; at < count; at++) to[at] = from[at];
 }
 
-/* As json_copy_11, for characters of any two widths, the second at least the first. */
-static inline Py_ssize_t json_copy(int kind, const void *from, int wide, void *to, Py_ssize_t size) {
-    if (kind == 1) {
-        if (wide == 1) return json_copy_11((Py_UCS1 *)to, (const Py_UCS1 *)from, size);
-        if (wide == 2) return json_copy_12((Py_UCS2 *)to, (const Py_UCS1 *)from, size);
-        return json_copy_14((Py_UCS4 *)to, (const Py_UCS1 *)from, size);
-    }
-    if (kind == 2) {
-        if (wide == 2) return json_copy_22((Py_UCS2 *)to, (const Py_UCS2 *)from, size);
-        return json_copy_24((Py_UCS4 *)to, (const Py_UCS2 *)from, size);
-    }
-    return json_copy_44((Py_UCS4 *)to, (const Py_UCS4 *)from, size);
+#define JSON_WIDEN(TO, FROM) \
+    for (size_t at = 0; at < count; at++) ((TO *)to)[at] = ((const FROM *)from)[at]
+
+/* Copies characters into ones of `wide` bytes, at least as many as they have. */
+static inline void json_widen(int wide, void *to, int kind, const void *from, size_t count) {
+    if (wide == kind) memcpy(to, from, count * (size_t)kind);
+    else if (wide == 2) json_widen_12((Py_UCS2 *)to, (const Py_UCS1 *)from, count);
+    else if (kind == 1) JSON_WIDEN(Py_UCS4, Py_UCS1);
+    else JSON_WIDEN(Py_UCS4, Py_UCS2);
 }
 
 /* --- UTF-8 that is known to be good --- */

@@ -6,14 +6,14 @@ The rules are in ``turnwire.kick.rules``; this code confirms that nothing is wro
 cimport cython
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.ref cimport PyObject
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH
 from libc.stdint cimport uint64_t
 
 from _native.common.adopt cimport adopt, called
 from _native.common.text cimport exact_text
 from _native.json.draft cimport (
     JSON_WRITTEN, json_ascii, json_begin, json_counted_text, json_draft, json_end, json_result, json_text as json_put,
-    json_room, json_text_of, json_value
+    json_text_of, json_value
 )
 from _native.json.rules cimport tw_choice, tw_compacted, tw_rule, tw_rule_word, tw_walk
 from turnwire.json import text as json_text
@@ -61,9 +61,6 @@ cdef str DICT_ITEMS = "items"
 cdef PyObject *FIELD_NAMES[8]
 for _place in range(8):
     FIELD_NAMES[_place] = <PyObject *>FIELD_TUPLE[_place]
-cdef enum:
-    MOST_FIELDS = 512  # characters of the other fields, mostly
-
 cdef Py_ssize_t MOST = LIMITS.message
 cdef list QUOTED = [f'"{name}"'.encode() for name in FIELDS], WORDS = [word.encode() for word in TYPES]
 cdef list MEMBERS_OF_TYPE = list(TYPES.values())
@@ -346,7 +343,6 @@ cdef text(envelope, bint strict, policy):
         return unchanged(it)
     json_begin(&draft, DICT_ITEMS)
     try:
-        json_room(&draft, PyUnicode_GET_LENGTH(it.content) + MOST_FIELDS, PyUnicode_KIND(it.content))  # widened never
         if not put_fields(&draft, it) or (has_extra(it) and not put_extra(&draft, it._extra)):
             return None
         json_ascii(&draft, b"}", 1)
