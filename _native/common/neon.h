@@ -4,7 +4,6 @@
 #define TURNWIRE_NEON_H
 
 typedef uint8x16_t __m128i;
-typedef uint8x16_t __m128;
 
 #define TW_LANES(kind, bits, x) vreinterpretq_##kind##bits##_u8(x)
 #define TW_BYTES(kind, bits, x) vreinterpretq_u8_##kind##bits(x)
@@ -22,7 +21,6 @@ TW_ALWAYS __m128i _mm_setzero_si128(void) { return vdupq_n_u8(0); }
 TW_ALWAYS __m128i _mm_set1_epi8(char x) { return vdupq_n_u8((uint8_t)x); }
 TW_ALWAYS __m128i _mm_set1_epi16(short x) { return TW_BYTES(s, 16, vdupq_n_s16(x)); }
 TW_ALWAYS __m128i _mm_set1_epi32(int x) { return TW_BYTES(s, 32, vdupq_n_s32(x)); }
-TW_ALWAYS __m128i _mm_cvtsi32_si128(int x) { return TW_BYTES(s, 32, vsetq_lane_s32(x, vdupq_n_s32(0), 0)); }
 TW_ALWAYS __m128i _mm_cvtsi64_si128(int64_t x) { return TW_BYTES(s, 64, vsetq_lane_s64(x, vdupq_n_s64(0), 0)); }
 TW_ALWAYS int _mm_cvtsi128_si32(__m128i x) { return vgetq_lane_s32(TW_LANES(s, 32, x), 0); }
 
@@ -45,25 +43,6 @@ TW_ALWAYS __m128i _mm_unpackhi_epi8(__m128i a, __m128i b) { return vzip2q_u8(a, 
 TW_OF_TWO(_mm_unpacklo_epi16, u, u, 16, vzip1q_u16)
 TW_OF_TWO(_mm_unpackhi_epi16, u, u, 16, vzip2q_u16)
 TW_OF_TWO(_mm_unpacklo_epi64, u, u, 64, vzip1q_u64)
-TW_ALWAYS __m128i _mm_packs_epi16(__m128i a, __m128i b)
-{
-    return TW_BYTES(s, 8, vcombine_s8(vqmovn_s16(TW_LANES(s, 16, a)), vqmovn_s16(TW_LANES(s, 16, b))));
-}
-TW_ALWAYS __m128i _mm_packs_epi32(__m128i a, __m128i b)
-{
-    return TW_BYTES(s, 16, vcombine_s16(vqmovn_s32(TW_LANES(s, 32, a)), vqmovn_s32(TW_LANES(s, 32, b))));
-}
-
-/* Shifts to the left by the lowest number of `by`, which is less than the width of a lane. */
-#define TW_SHIFT(bits) \
-    TW_ALWAYS __m128i _mm_sll_epi##bits(__m128i x, __m128i by) \
-    { \
-        return TW_BYTES(u, bits, vshlq_u##bits(TW_LANES(u, bits, x), \
-                                               vdupq_n_s##bits((int##bits##_t)_mm_cvtsi128_si32(by)))); \
-    }
-TW_SHIFT(16)
-TW_SHIFT(32)
-TW_SHIFT(64)
 #define _mm_slli_si128(x, bytes) vextq_u8(vdupq_n_u8(0), x, 16 - (bytes))
 #define _mm_srli_si128(x, bytes) vextq_u8(x, vdupq_n_u8(0), bytes)
 #define _mm_srli_epi16(x, bits) TW_BYTES(u, 16, vshrq_n_u16(TW_LANES(u, 16, x), bits))
@@ -82,13 +61,6 @@ TW_ALWAYS int _mm_movemask_epi8(__m128i x)
     return vaddv_u8(vget_low_u8(high)) | vaddv_u8(vget_high_u8(high)) << 8;
 }
 
-/* Of four numbers each, those at 1 and 3: no other choice is asked for. */
-#define _MM_SHUFFLE(a, b, c, d) ((a) << 6 | (b) << 4 | (c) << 2 | (d))
-#define _mm_shuffle_ps(a, b, which) \
-    (__extension__({ _Static_assert((which) == 0xDD, "only 1 and 3"); \
-                     TW_BYTES(u, 32, vuzp2q_u32(TW_LANES(u, 32, a), TW_LANES(u, 32, b))); }))
-#define _mm_castsi128_ps(x) (x)
-#define _mm_castps_si128(x) (x)
 #define _MM_HINT_T0 0
 #define _mm_prefetch(place, hint) TW_SOON(place)
 

@@ -3,12 +3,14 @@
 
 from functools import partial
 
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.exc cimport PyErr_Fetch, PyErr_Restore, PyErr_SetObject, PyErr_WriteUnraisable
 from cpython.ref cimport Py_INCREF, PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 cdef extern from "Python.h":
     void Py_DECREF(PyObject *owner)  # a reference that is nobody's but ours
@@ -34,9 +36,10 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
         void (*release)(tw_array *) noexcept nogil
         void *private_data
     int64_t tw_count_exported(int64_t more)
-    int tw_ones_64(uint64_t word)
-    uint64_t tw_mask_at(const void *masks, int width, size_t row)
-    uint64_t tw_bits(const void *masks, int width, size_t row, size_t count, int bit)
+    int tw_low_zeros(uint64_t word)
+    void tw_planes(const uint8_t *masks, size_t width, size_t count, uint8_t *planes)
+    uint64_t tw_rows_at(const uint8_t *plane, size_t row, size_t count)
+    size_t tw_rows_in(const uint8_t *plane, size_t count)
     void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
     ctypedef struct tw_text_tally:
         int64_t texts
@@ -50,19 +53,27 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
         int64_t arena_size
         const int64_t *offsets
         const int64_t *lengths
-        const void *masks
-        int width
-        int valid
-        int escaped
-        const int32_t *rows
-        int64_t row_width
-        int shape
-        const int32_t *places
+        const uint8_t *valid
+        const uint8_t *escaped
+        int packed
         uint8_t *out
-        uint8_t *bitmap
         tw_text_tally tally
-    void tw_text_columns(tw_texts *columns, size_t number, size_t count)
-    size_t tw_number_column(const uint64_t *numbers, size_t count, const uint8_t *bitmap, uint8_t *out, uint8_t *side)
+    ctypedef struct tw_packed_text:
+        uint8_t *out
+        uint32_t column
+        uint32_t place
+        int32_t longest
+    ctypedef struct tw_packed_rows:
+        const int32_t *rows
+        const uint8_t *s
+        int64_t size
+        size_t width
+        size_t room
+        int shape
+        uint32_t[16] count
+        tw_packed_text *texts
+    void tw_text_columns(tw_texts *columns, size_t number, tw_packed_rows *packed, size_t count)
+    size_t tw_number_column(const uint64_t *numbers, size_t count, const uint8_t *valid, uint8_t *out, uint8_t *side)
 
 tw_decimal_tables()
 DECIMAL = 20  # digits of the largest u64
@@ -84,54 +95,40 @@ cdef const void *memory(object owner, Py_ssize_t size) except NULL:
     return <const void *>b"" if view.buf == NULL else view.buf
 
 
-cdef struct Rows:
-    const void *masks  # unsigned integers, one a row
-    int width
-    int bit  # that they have; -1 for all rows
-
-
-cdef Rows rows_of(object bits, Py_ssize_t count) except *:
-    """Those of ``count`` rows whose mask has a bit (masks, bit), as in :class:`Bits`; all for None and bit -1."""
+cdef const uint8_t *plane_of(dict planes, object bits, Py_ssize_t count) except? NULL:
+    """The plane of those of ``count`` rows whose mask has a bit (masks, bit), as in :class:`Bits`; NULL for all: None or bit -1.
+    planes: those that are made, with their masks."""
     cdef Py_buffer view
-    cdef Rows rows
-    cdef int bit = -1 if bits is None else bits[1]
-    rows.masks, rows.width, rows.bit = NULL, 2, -1
-    if bit < 0:
-        return rows
+    cdef Py_ssize_t size = (count + 63) // 64 * 8
+    if bits is None or bits[1] < 0:
+        return NULL
     PyObject_GetBuffer(bits[0], &view, PyBUF_SIMPLE)
     PyBuffer_Release(&view)
-    if view.itemsize not in (2, 4, 8) or view.len < count * view.itemsize or bit >= 8 * view.itemsize:
+    if view.itemsize not in (2, 4, 8) or view.len < count * view.itemsize or bits[1] >= 8 * view.itemsize:
         raise ValueError("masks are 2, 4 or 8 bytes wide, one for each row")
-    rows.masks, rows.width, rows.bit = view.buf, <int>view.itemsize, bit
-    return rows
+    key = <size_t>view.buf << 4 | <size_t>view.itemsize
+    made, _ = planes.get(key, (None, None))
+    if made is None:
+        made = PyByteArray_FromStringAndSize(NULL, 8 * view.itemsize * size)
+        tw_planes(<const uint8_t *>view.buf, <size_t>view.itemsize, <size_t>count, <uint8_t *>PyByteArray_AS_STRING(made))
+        planes[key] = made, bits[0]  # which no other masks take the place of
+    return <const uint8_t *>PyByteArray_AS_STRING(made) + <Py_ssize_t>bits[1] * size
 
 
-cdef tuple bitmap_of(object bits, Py_ssize_t count):
-    """A bit a row, the first row lowest, and how many have none; no bitmap where all have one."""
-    cdef Rows some = rows_of(bits, count)
-    cdef bytearray bitmap
-    cdef Py_ssize_t row, place, missing = count
-    cdef uint64_t word
-    if some.bit < 0:
-        return None, 0
-    bitmap = bytearray((count + 7) // 8)
-    for row in range(0, count, 64):
-        word = tw_bits(some.masks, some.width, <size_t>row, <size_t>min(count - row, 64), some.bit)
-        missing -= tw_ones_64(word)
-        for place in range(row // 8, min(len(bitmap), row // 8 + 8)):
-            bitmap[place] = <uint8_t>word
-            word >>= 8
-    return (bitmap, missing) if missing else (None, 0)
+cdef tuple bitmap_of(const uint8_t *plane, Py_ssize_t count):
+    """The rows of a plane for a consumer, and how many are missing; no bitmap where none is."""
+    cdef Py_ssize_t missing = 0 if plane == NULL else count - <Py_ssize_t>tw_rows_in(plane, <size_t>count)
+    return (PyBytes_FromStringAndSize(<const char *>plane, (count + 7) // 8) if missing else None), missing
 
 
-cdef tuple values_of(object values, object bits, object names, int highest, Py_ssize_t count):
+cdef tuple values_of(object values, const uint8_t *valid, object names, int highest, Py_ssize_t count):
     """The array of a column of numbers or codes; the code of a row without a value may be any, and becomes one that is
     there."""
     cdef const uint8_t *codes
     cdef bytearray known
     cdef uint8_t top
     cdef Py_ssize_t row
-    bitmap, nulls = bitmap_of(bits, count)
+    bitmap, nulls = bitmap_of(valid, count)
     if nulls and highest >= 0:
         codes, known, top = <const uint8_t *>memory(values, count), bytearray(count), <uint8_t>highest
         for row in range(count):
@@ -140,34 +137,28 @@ cdef tuple values_of(object values, object bits, object names, int highest, Py_s
     return nulls, (bitmap, values), names
 
 
-cdef tuple numbers_of(object column, Py_ssize_t count, object rooms, object zeros):
+cdef tuple numbers_of(object column, const uint8_t *valid, Py_ssize_t count, object rooms, object zeros):
     """The views of whole numbers: most have digits so few that the view alone has room for them."""
     cdef const uint64_t *numbers = <const uint64_t *>memory(column.numbers, 8 * count)
-    cdef bytearray every
     cdef uint64_t highest = 0
     cdef int64_t used, room
     cdef Py_ssize_t row
-    bitmap, nulls = bitmap_of(column.validity, count)
+    bitmap, nulls = bitmap_of(valid, count)
     if nulls == count:
         return nulls, (bitmap, zeros(16 * count), b""), None
-    every = bytearray(b"\xff") * ((count + 7) // 8) if bitmap is None else bitmap
     for row in range(count):
         highest = max(highest, numbers[row])
     room = DECIMAL * count if highest >= 1_000_000_000_000 else 0
     out, side = rooms(2, max(16 * count, room))
-    used = <int64_t>tw_number_column(numbers, <size_t>count, every, <uint8_t *>memory(out, 16 * count),
+    used = <int64_t>tw_number_column(numbers, <size_t>count, valid, <uint8_t *>memory(out, 16 * count),
                                      <uint8_t *>memory(side, room))
     data = (side[:used], (<char *>&used)[:8]) if used else (b"",)
     return nulls, (bitmap, out, *data), None
 
 
-cdef void text_of(tw_texts *texts, object buffer, object arena, object valid, object escapes, Py_ssize_t count) except *:
+cdef void text_of(tw_texts *texts, object buffer, object arena, const uint8_t *valid, const uint8_t *escaped) except *:
     """A text column, but for the places of its texts."""
-    cdef Rows some = rows_of(valid, count), escaped = rows_of(escapes, count)
-    texts.valid, texts.escaped = some.bit, escaped.bit
-    if some.bit < 0:
-        some = escaped
-    texts.masks, texts.width = some.masks, some.width
+    texts.valid, texts.escaped = valid, escaped
     texts.size, texts.arena_size = len(buffer), len(arena)
     texts.s, texts.arena = <const uint8_t *>memory(buffer, 0), <const uint8_t *>memory(arena, 0)
 
@@ -177,21 +168,29 @@ cdef void spans(tw_texts *texts, object offsets, object lengths, Py_ssize_t coun
     texts.offsets, texts.lengths = <const int64_t *>memory(offsets, 8 * count), <const int64_t *>memory(lengths, 8 * count)
 
 
-cdef void packed(tw_texts *texts, object rows, object places, int shape, Py_ssize_t count) except *:
-    """Texts in rows that they share with others."""
-    cdef Py_ssize_t place, numbers = rows.itemsize // 4
-    texts.places, texts.rows = <const int32_t *>memory(places, 64), <const int32_t *>memory(rows, 4 * numbers * count)
-    texts.row_width, texts.shape = numbers, shape
-    for place in range(16):
-        if not (-1 <= texts.places[place] < numbers - 1 and 0 <= shape < numbers):
+cdef void pack(tw_packed_rows *packed, tw_texts *texts, size_t column, object rows, object places, int shape, Py_ssize_t count) except *:
+    """Adds a text column to those in rows that they share; places: for each shape of a row that of the text, -1 for none."""
+    cdef Py_ssize_t kind, numbers = rows.itemsize // 4
+    cdef const int32_t *of = <const int32_t *>memory(places, 64)
+    cdef const int32_t *all_rows = <const int32_t *>memory(rows, 4 * numbers * count)
+    if not 0 <= shape < numbers or (packed.rows != NULL and (packed.rows != all_rows or packed.shape != shape)):
+        raise ValueError("packed texts share their rows")
+    packed.rows, packed.width, packed.shape = all_rows, <size_t>numbers, shape
+    packed.s, packed.size, texts[column].packed = texts[column].s, texts[column].size, True
+    for kind in range(16):
+        if not -1 <= of[kind] < numbers - 1:
             raise ValueError("places lie in a row")
+        if of[kind] >= 0:
+            packed.texts[<size_t>kind * packed.room + packed.count[kind]].column = <uint32_t>column
+            packed.texts[<size_t>kind * packed.room + packed.count[kind]].place = <uint32_t>of[kind]
+            packed.count[kind] += 1
 
 
-cdef tuple ended(tw_texts *texts, list data, object out, bytearray bitmap, Py_ssize_t count, bint json, object rooms,
-                 object zeros, object plain):
+cdef tuple ended(tw_texts *texts, list data, object out, Py_ssize_t count, bint json, object rooms, object zeros, object plain):
     """The array of a text column whose views are made. Where all texts are short, nobody has to keep what was scanned."""
-    cdef Py_ssize_t nulls = count - texts.tally.texts, number
+    cdef Py_ssize_t number
     cdef int64_t sizes[3]
+    bitmap, nulls = bitmap_of(texts.valid, count)
     if nulls == count:
         return nulls, (bitmap, zeros(16 * count), b""), None
     data = data[: (2 if texts.arena_size else 1) if texts.tally.points else 0]
@@ -202,7 +201,7 @@ cdef tuple ended(tw_texts *texts, list data, object out, bytearray bitmap, Py_ss
         data += plain(len(data), out)
     for number in range(len(data)):
         sizes[number] = len(data[number])
-    return nulls, (bitmap if nulls else None, out, *data, (<char *>sizes)[: 8 * len(data)]), None
+    return nulls, (bitmap, out, *data, (<char *>sizes)[: 8 * len(data)]), None
 
 
 cdef int64_t without_escapes(tw_texts *texts, Py_ssize_t count, object side, int32_t number) except -1:
@@ -210,19 +209,21 @@ cdef int64_t without_escapes(tw_texts *texts, Py_ssize_t count, object side, int
     cdef int64_t offset, length, told, size = texts.tally.escaped_bytes, written = 0
     cdef const uint8_t *s
     cdef uint8_t *to = <uint8_t *>memory(side, size)
-    cdef Py_ssize_t row
-    cdef uint64_t both = <uint64_t>1 << texts.escaped | (<uint64_t>1 << texts.valid if texts.valid >= 0 else 0)
-    for row in range(count):
-        if tw_mask_at(texts.masks, texts.width, <size_t>row) & both != both:
-            continue
-        offset, length, s, told = texts.offsets[row], texts.lengths[row], texts.s, texts.size
-        if offset >= told:
-            s, offset, told = texts.arena, offset - told, texts.arena_size
-        if not (0 <= offset <= told and 0 <= length <= min(told - offset, size - written)):
-            raise ValueError("a text lies outside")
-        length = <int64_t>tw_unescape(s + offset, s + offset + length, to + written)
-        tw_view(texts.out + 16 * row, to, size, written, length, number)
-        written += length
+    cdef Py_ssize_t first, row
+    cdef uint64_t left
+    for first in range(0, count, 64):
+        left = tw_rows_at(texts.valid, <size_t>first, <size_t>count) & tw_rows_at(texts.escaped, <size_t>first, <size_t>count)
+        while left:
+            row = first + tw_low_zeros(left)
+            left &= left - 1
+            offset, length, s, told = texts.offsets[row], texts.lengths[row], texts.s, texts.size
+            if offset >= told:
+                s, offset, told = texts.arena, offset - told, texts.arena_size
+            if not (0 <= offset <= told and 0 <= length <= min(told - offset, size - written)):
+                raise ValueError("a text lies outside")
+            length = <int64_t>tw_unescape(s + offset, s + offset + length, to + written)
+            tw_view(texts.out + 16 * row, to, size, written, length, number)
+            written += length
     return written
 
 
@@ -240,15 +241,20 @@ def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t 
     for arrays that do not have that many rows.
     """
     cdef list found = [None] * len(plan), begun = []
+    cdef dict planes = {}
     cdef object masks = arrays.get("present")
     cdef Py_ssize_t place, number = 0
     cdef bint json
     cdef tw_texts *texts = <tw_texts *>calloc(<size_t>len(plan) + 1, sizeof(tw_texts))
     cdef tw_texts *text
     cdef tuple step
-    if texts == NULL:
-        raise MemoryError
+    cdef tw_packed_rows packed
+    memset(&packed, 0, sizeof(packed))
+    packed.room = <size_t>len(plan)
+    packed.texts = <tw_packed_text *>calloc(16 * packed.room + 1, sizeof(tw_packed_text))
     try:
+        if texts == NULL or packed.texts == NULL:
+            raise MemoryError
         for place in range(len(plan)):
             step, text, column = plan[place], &texts[number], None
             how = step[0] if step else None
@@ -257,43 +263,45 @@ def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t 
             values = arrays.get(step[1]) if step else None
             if how == "values" and values is not None and values.dtype is step[2]:
                 memory(values, count * <Py_ssize_t>values.itemsize)
-                found[place] = values_of(values, (masks, step[3]), step[4], step[5], count)
+                found[place] = values_of(values, plane_of(planes, (masks, step[3]), count), step[4], step[5], count)
                 continue
             json = how == "spans" and step[5]
             if how == "spans" and values is not None:
-                text_of(text, buffer, arena, (masks, step[3]), (masks, step[4]), count)
+                text_of(text, buffer, arena, plane_of(planes, (masks, step[3]), count), plane_of(planes, (masks, step[4]), count))
                 spans(text, values, arrays[step[2]], count)
             elif how == "rows" and values is not None and not arena:
-                text_of(text, buffer, arena, (masks, step[4]), None, count)
-                packed(text, values, step[2], step[3], count)
+                text_of(text, buffer, arena, plane_of(planes, (masks, step[4]), count), NULL)
+                pack(&packed, texts, <size_t>number, values, step[2], step[3], count)
             else:
                 column = column_at(place)
                 if type(column) is tuple:
                     found[place] = column
                     continue
                 if isinstance(column, tuple):
-                    found[place] = values_of(column[0], column[1], column[2], column[3], count)
+                    found[place] = values_of(column[0], plane_of(planes, column[1], count), column[2], column[3], count)
                     continue
                 if column.numbers is not None:
-                    found[place] = numbers_of(column, count, rooms, zeros)
+                    found[place] = numbers_of(column, plane_of(planes, column.validity, count), count, rooms, zeros)
                     continue
                 json = column.json
-                text_of(text, column.buffer, column.arena, column.validity, column.escapes, count)
+                text_of(text, column.buffer, column.arena, plane_of(planes, column.validity, count),
+                        plane_of(planes, column.escapes, count))
                 values = column.offsets, column.lengths  # which have to stay
                 spans(text, values[0], values[1], count)
-            begun.append((place, column, values, json, bytearray((count + 7) // 8)))
+            begun.append((place, column, values, json))
             number += 1
         blocks = rooms(number, 16 * count) if number else []
         for place in range(number):
-            texts[place].out, texts[place].bitmap = <uint8_t *>memory(blocks[place], 16 * count), begun[place][4]
+            texts[place].out = <uint8_t *>memory(blocks[place], 16 * count)
         with nogil:
-            tw_text_columns(texts, <size_t>number, <size_t>count)
+            tw_text_columns(texts, <size_t>number, &packed, <size_t>count)
         for number in range(number):
-            place, column, _, json, bitmap = begun[number]
+            place, column, _, json = begun[number]
             data = [buffer, arena] if column is None else [column.buffer, column.arena]
-            found[place] = ended(&texts[number], data, blocks[number], bitmap, count, json, rooms, zeros, partial(plain, place))
+            found[place] = ended(&texts[number], data, blocks[number], count, json, rooms, zeros, partial(plain, place))
     finally:
         free(texts)
+        free(packed.texts)
     for place in range(len(plan)):
         if found[place] is None:
             found[place] = found[plan[place][1]]

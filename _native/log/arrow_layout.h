@@ -26,36 +26,67 @@ static int64_t tw_exported;
 
 static inline int64_t tw_count_exported(int64_t more) { return tw_add_counted(&tw_exported, more); }
 
-static inline uint64_t tw_mask_at(const void *masks, int width, size_t row)
+/* The bits of masks of `width` bytes, for each bit a plane: a bit a row, the first row lowest, in whole words of 64 rows. */
+TW_ALWAYS void tw_planes_of(const uint8_t *masks, size_t width, size_t count, uint8_t *planes)
 {
-    if (width == 2) return ((const uint16_t *)masks)[row];
-    return width == 4 ? ((const uint32_t *)masks)[row] : ((const uint64_t *)masks)[row];
-}
-
+    const size_t plane = (count + 63) / 64 * 8;
+    memset(planes, 0, 8 * width * plane);
 #ifdef TW_SSE2
-/* The bit of sixteen masks; `up` moves it to the highest one of a mask, where packing and movemask see it. */
-static inline unsigned tw_sixteen(const void *masks, int width, size_t row, __m128i up)
-{
-    const __m128i *at = (const __m128i *)((const char *)masks + row * (size_t)width);
-    __m128i part[4];
-    if (width == 2) {
-        part[0] = _mm_sll_epi16(_mm_loadu_si128(at), up);
-        part[1] = _mm_sll_epi16(_mm_loadu_si128(at + 1), up);
-        return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(part[0], part[1]));
-    }
-    for (int i = 0; i < 4; i++) {
-        if (width == 4) {
-            part[i] = _mm_sll_epi32(_mm_loadu_si128(at + i), up);
-        } else {
-            __m128 low = _mm_castsi128_ps(_mm_sll_epi64(_mm_loadu_si128(at + 2 * i), up));
-            __m128 high = _mm_castsi128_ps(_mm_sll_epi64(_mm_loadu_si128(at + 2 * i + 1), up));
-            part[i] = _mm_castps_si128(_mm_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 3, 1)));
+    const __m128i none = _mm_setzero_si128();
+    for (size_t row = 0; row < count; row += 16) {
+        const size_t left = count - row;
+        uint8_t last[128] = { 0 };
+        __m128i rows[8], mixed[8];
+        if (left < 16) memcpy(last, masks + row * width, left * width);
+        for (size_t i = 0; i < width; i++)
+            rows[i] = _mm_loadu_si128((const __m128i *)(left < 16 ? last : masks + row * width) + i);
+        for (int turn = 0; turn < 4; turn++) { /* each moves one bit of the row behind those of the byte: then a vector has a byte of each */
+            for (size_t i = 0; i < width / 2; i++) {
+                mixed[2 * i] = _mm_unpacklo_epi8(rows[i], rows[i + width / 2]);
+                mixed[2 * i + 1] = _mm_unpackhi_epi8(rows[i], rows[i + width / 2]);
+            }
+            for (size_t i = 0; i < width; i++) rows[i] = mixed[i];
+        }
+        for (size_t i = 0; i < width; i++) {
+            if (_mm_movemask_epi8(_mm_cmpeq_epi8(rows[i], none)) == 0xFFFF) continue;
+            for (size_t bit = 8 * i + 8; bit-- > 8 * i; rows[i] = _mm_add_epi8(rows[i], rows[i])) {
+                const uint16_t sixteen = (uint16_t)_mm_movemask_epi8(rows[i]);
+                memcpy(planes + bit * plane + row / 8, &sixteen, 2);
+            }
         }
     }
-    return (unsigned)_mm_movemask_epi8(
-        _mm_packs_epi16(_mm_packs_epi32(part[0], part[1]), _mm_packs_epi32(part[2], part[3])));
-}
+#else
+    for (size_t row = 0; row < count; row++) {
+        uint64_t mask = width == 2 ? ((const uint16_t *)masks)[row] : width == 4 ? ((const uint32_t *)masks)[row] : ((const uint64_t *)masks)[row];
+        for (; mask; mask &= mask - 1) planes[(size_t)tw_low_zeros(mask) * plane + row / 8] |= (uint8_t)(1 << row % 8);
+    }
 #endif
+}
+
+static void tw_planes(const uint8_t *masks, size_t width, size_t count, uint8_t *planes)
+{
+    if (width == 2) tw_planes_of(masks, 2, count, planes);
+    else if (width == 4) tw_planes_of(masks, 4, count, planes);
+    else tw_planes_of(masks, 8, count, planes);
+}
+
+/* The 64 rows of a plane from `row` on, which is a multiple of 64; without a plane all of `count`. */
+static inline uint64_t tw_rows_at(const uint8_t *plane, size_t row, size_t count)
+{
+    uint64_t rows = ~(uint64_t)0 >> (count - row < 64 ? 64 - (count - row) : 0);
+    if (plane) memcpy(&rows, plane + row / 8, 8);
+#ifdef TW_BIG_ENDIAN
+    if (plane) rows = tw_swapped(rows);
+#endif
+    return rows;
+}
+
+static inline size_t tw_rows_in(const uint8_t *plane, size_t count)
+{
+    size_t rows = 0;
+    for (size_t row = 0; row < count; row += 64) rows += (size_t)tw_ones_64(tw_rows_at(plane, row, count));
+    return rows;
+}
 
 /* The view of `length` bytes at `offset` of a buffer of `size`; of none where they do not lie in it. */
 static inline void tw_view_slowly(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
@@ -68,25 +99,33 @@ static inline void tw_view_slowly(uint8_t *view, const uint8_t *s, int64_t size,
     if (length > TW_INLINE_TEXT) memcpy(view + 8, words, 8);
 }
 
-/* The same in no time where 16 bytes can be read at the offset. */
+#ifdef TW_SSE2
+/* The same where 16 bytes can be read at the offset. */
+TW_ALWAYS void tw_view_near(uint8_t *view, const uint8_t *s, int64_t offset, int64_t length, int32_t number)
+{
+    /* By length: the bytes of text that a view holds, behind its first four; and its other bytes. */
+    static const uint8_t kept[14][2][16] = {
+#define TW_KEPT(n, place) { { 0, 0, 0, 0, (n > 0) * 255, (n > 1) * 255, (n > 2) * 255, (n > 3) * 255, (n > 4) * 255, (n > 5) * 255, \
+        (n > 6) * 255, (n > 7) * 255, (n > 8) * 255, (n > 9) * 255, (n > 10) * 255, (n > 11) * 255 }, \
+        { 255, 255, 255, 255, 0, 0, 0, 0, place, place, place, place, place, place, place, place } }
+        TW_KEPT(0, 0), TW_KEPT(1, 0), TW_KEPT(2, 0), TW_KEPT(3, 0), TW_KEPT(4, 0), TW_KEPT(5, 0), TW_KEPT(6, 0), TW_KEPT(7, 0),
+        TW_KEPT(8, 0), TW_KEPT(9, 0), TW_KEPT(10, 0), TW_KEPT(11, 0), TW_KEPT(12, 0), TW_KEPT(4, 255)
+#undef TW_KEPT
+    };
+    const __m128i *of = (const __m128i *)kept[length > TW_INLINE_TEXT ? TW_INLINE_TEXT + 1 : length];
+    __m128i text = _mm_slli_si128(_mm_loadu_si128((const __m128i *)(s + offset)), 4);
+    __m128i place = _mm_cvtsi64_si128((int64_t)((uint64_t)offset << 32 | (uint32_t)number));
+    __m128i rest = _mm_unpacklo_epi64(_mm_cvtsi64_si128(length), place);
+    text = _mm_and_si128(text, _mm_loadu_si128(of));
+    _mm_storeu_si128((__m128i *)view, _mm_or_si128(text, _mm_and_si128(rest, _mm_loadu_si128(of + 1))));
+}
+#endif
+
 static inline void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
 {
 #ifdef TW_SSE2
-    /* By length: the bytes of text that a view holds, behind its first four. */
-    static const uint8_t kept[14][16] = {
-#define TW_KEPT(n) { 0, 0, 0, 0, (n > 0) * 255, (n > 1) * 255, (n > 2) * 255, (n > 3) * 255, (n > 4) * 255, (n > 5) * 255, \
-        (n > 6) * 255, (n > 7) * 255, (n > 8) * 255, (n > 9) * 255, (n > 10) * 255, (n > 11) * 255 }
-        TW_KEPT(0), TW_KEPT(1), TW_KEPT(2), TW_KEPT(3), TW_KEPT(4), TW_KEPT(5), TW_KEPT(6), TW_KEPT(7), TW_KEPT(8),
-        TW_KEPT(9), TW_KEPT(10), TW_KEPT(11), TW_KEPT(12), TW_KEPT(4)
-#undef TW_KEPT
-    };
     if (size >= TW_VIEW && (uint64_t)offset <= (uint64_t)(size - TW_VIEW) && (uint64_t)length <= (uint64_t)(size - offset)) {
-        int large = length > TW_INLINE_TEXT;
-        __m128i text = _mm_slli_si128(_mm_loadu_si128((const __m128i *)(s + offset)), 4);
-        text = _mm_and_si128(text, _mm_loadu_si128((const __m128i *)kept[large ? TW_INLINE_TEXT + 1 : length]));
-        uint64_t place = ((uint64_t)offset << 32 | (uint32_t)number) & (0 - (uint64_t)large);
-        __m128i rest = _mm_unpacklo_epi64(_mm_cvtsi64_si128(length), _mm_cvtsi64_si128((int64_t)place));
-        _mm_storeu_si128((__m128i *)view, _mm_or_si128(text, rest));
+        tw_view_near(view, s, offset, length, number);
         return;
     }
 #endif
@@ -104,54 +143,42 @@ static inline void tw_fetch(const uint8_t *s, int64_t offset)
 #endif
 }
 
-/* Asks for the text of a row that comes soon. */
-static inline void tw_prefetch(const uint8_t *s, const int64_t *offsets, size_t row, size_t count)
-{
-    if (row + TW_FETCHED < count) tw_fetch(s, offsets[row + TW_FETCHED]);
-}
-
-/* One bit of up to 64 masks, the first row lowest. */
-static inline uint64_t tw_bits_of(const void *masks, int width, size_t row, size_t count, int bit)
-{
-    uint64_t word = 0;
-    size_t at = 0;
-#ifdef TW_SSE2
-    __m128i up = _mm_cvtsi32_si128(8 * width - 1 - bit);
-    for (; at + 16 <= count; at += 16) word |= (uint64_t)tw_sixteen(masks, width, row + at, up) << at;
-#endif
-    for (; at < count; at++) word |= (tw_mask_at(masks, width, row + at) >> bit & 1) << at;
-    return word;
-}
-
-/* With the width as a constant each. */
-static inline uint64_t tw_bits(const void *masks, int width, size_t row, size_t count, int bit)
-{
-    if (width == 2) return tw_bits_of(masks, 2, row, count, bit);
-    return width == 4 ? tw_bits_of(masks, 4, row, count, bit) : tw_bits_of(masks, 8, row, count, bit);
-}
-
 /* Properties of a column's values. */
 typedef struct tw_text_tally {
     int64_t texts, points, escaped, escaped_bytes;
 } tw_text_tally;
 
-/* The texts of a column (spans of a buffer, and from its end on of the arena behind it), and what is made of
- * them: views, and a bit for each row that has a text. */
+/* The texts of a column (spans of a buffer, and from its end on of the arena behind it), and the views that are made of them.
+ * valid, escaped: planes of the rows that have a text, and of those with escapes; NULL: all have one, none has escapes. */
 typedef struct tw_texts {
     const uint8_t *s, *arena;
     int64_t size, arena_size;
     const int64_t *offsets, *lengths;
-    const void *masks;
-    int width, valid, escaped; /* bits of the masks; -1: all rows have a text, none has escapes */
-    /* Or, instead of offsets and lengths, one row of numbers for all texts of a record: the low four bits of number `shape`
-     * say which of 16 places has the offset, with the length behind it; -1 for none. */
-    const int32_t *rows;
-    int64_t row_width;
-    int shape;
-    const int32_t *places;
-    uint8_t *out, *bitmap;
+    const uint8_t *valid, *escaped;
+    int packed;                /* instead of offsets and lengths there are rows with the spans of several texts */
+    uint8_t *out;
     tw_text_tally tally;
 } tw_texts;
+
+/* A text of packed rows: its column, the views of that, the number of a row that is its offset, with the length behind it; longest:
+ * no text is longer, or none has more than TW_INLINE_TEXT bytes. */
+typedef struct tw_packed_text {
+    uint8_t *out;
+    uint32_t column, place;
+    int32_t longest;
+} tw_packed_text;
+
+/* Rows of numbers in which the spans of several texts of one buffer are: the low four bits of number `shape` say which texts one
+ * may have, the first `count` of that line of `texts`, which has room for `room`. A length below 0: it has not. */
+typedef struct tw_packed_rows {
+    const int32_t *rows;
+    const uint8_t *s;
+    int64_t size;
+    size_t width, room;
+    int shape;
+    uint32_t count[16];
+    tw_packed_text *texts;
+} tw_packed_rows;
 
 /* The view of one row; whether it points to its text. */
 static inline int tw_text_view(const tw_texts *t, size_t row, uint8_t *out)
@@ -162,42 +189,49 @@ static inline int tw_text_view(const tw_texts *t, size_t row, uint8_t *out)
     return length > TW_INLINE_TEXT;
 }
 
-/* Views of up to 64 packed rows from `row` on, of those in `there`: all places first, so that their texts come at one time;
- * whether one of them points to its text. */
-static inline int tw_packed_views(const tw_texts *t, size_t row, uint64_t there, uint8_t *out)
+/* The views of packed rows, row by row: as their texts lie. A row is not written to columns that it cannot be in. */
+static inline void tw_packed_views(const tw_packed_rows *packed, size_t row, size_t behind)
 {
-    int32_t offsets[64], lengths[64];
-    int points = 0;
-    for (uint64_t left = there; left; left &= left - 1) {
-        size_t at = (size_t)tw_low_zeros(left);
-        const int32_t *numbers = t->rows + (row + at) * (size_t)t->row_width;
-        int32_t place = t->places[numbers[t->shape] & 15];
-        lengths[at] = place < 0 || numbers[place + 1] < 0 ? 0 : numbers[place + 1];
-        offsets[at] = lengths[at] ? numbers[place] : 0;
-        tw_fetch(t->s, offsets[at]);
+    const uint8_t *s = packed->s;
+    const int64_t size = packed->size;
+    for (; row < behind; row++) {
+        const int32_t *numbers = packed->rows + row * packed->width;
+        const size_t shape = (size_t)numbers[packed->shape] & 15;
+        tw_packed_text *text = packed->texts + shape * packed->room, *last = text + packed->count[shape];
+        for (; text < last; text++) {
+            const int32_t length = numbers[text->place + 1], there = ~(length >> 31);
+            const int64_t offset = numbers[text->place] & there;
+            uint8_t *view = text->out + TW_VIEW * row;
+            text->longest = length > text->longest ? length : text->longest;
+#ifdef TW_SSE2
+            if ((uint64_t)offset + TW_VIEW <= (uint64_t)size && offset + (length & there) <= size) {
+                tw_view_near(view, s, offset, length & there, 0);
+                continue;
+            }
+#endif
+            tw_view_slowly(view, s, size, offset, length & there, 0);
+        }
     }
-    for (; there; there &= there - 1) {
-        size_t at = (size_t)tw_low_zeros(there);
-        tw_view(out + TW_VIEW * (row + at), t->s, t->size, offsets[at], lengths[at], 0);
-        points |= lengths[at] > TW_INLINE_TEXT;
-    }
-    return points;
 }
 
 /* Views of up to 64 rows from `row` on, of those in `there`; whether one of them points to its text. */
 static inline int tw_some_views(const tw_texts *t, size_t row, size_t count, uint64_t there, size_t last, uint8_t *out)
 {
     int points = 0;
-    if (there == ~(uint64_t)0 >> (64 - count) && !t->arena_size && !t->rows) {
+    if (there == ~(uint64_t)0 >> (64 - count) && !t->arena_size && !t->packed) {
+        const uint8_t *s = t->s;               /* what is written could be any of these, for all that a compiler knows */
+        const int64_t size = t->size, *offsets = t->offsets, *lengths = t->lengths;
+        const int64_t *soon = offsets + (last - row >= count + TW_FETCHED ? TW_FETCHED : 0);
+        int64_t longest = 0;
         for (size_t at = row; at < row + count; at++) {
-            tw_prefetch(t->s, t->offsets, at, last);
-            tw_view(out + TW_VIEW * at, t->s, t->size, t->offsets[at], t->lengths[at], 0);
-            points |= t->lengths[at] > TW_INLINE_TEXT;
+            tw_fetch(s, soon[at]);
+            tw_view(out + TW_VIEW * at, s, size, offsets[at], lengths[at], 0);
+            longest = lengths[at] > longest ? lengths[at] : longest;
         }
-        return points;
+        return longest > TW_INLINE_TEXT;
     }
     if (there != ~(uint64_t)0 >> (64 - count)) memset(out + TW_VIEW * row, 0, TW_VIEW * count);
-    if (t->rows) return there ? tw_packed_views(t, row, there, out) : 0;
+    if (t->packed) return 0;                 /* these come row by row */
     if (!t->arena_size)
         for (uint64_t left = there; left; left &= left - 1) tw_fetch(t->s, t->offsets[row + (size_t)tw_low_zeros(left)]);
     for (; there; there &= there - 1) points |= tw_text_view(t, row + (size_t)tw_low_zeros(there), out);
@@ -207,14 +241,12 @@ static inline int tw_some_views(const tw_texts *t, size_t row, size_t count, uin
 /* Up to 64 rows of a column; one without a text has a view of zeros. `out` is not written before a row has a text. */
 static inline void tw_text_rows(tw_texts *t, size_t row, size_t rows, size_t count)
 {
-    uint64_t there = ~(uint64_t)0 >> (64 - rows);
-    if (t->valid >= 0) there = tw_bits(t->masks, t->width, row, rows, t->valid);
-    for (size_t at = 0; at < rows; at += 8) t->bitmap[(row + at) / 8] = (uint8_t)(there >> at);
+    const uint64_t there = tw_rows_at(t->valid, row, count);
     if (there && !t->tally.texts) memset(t->out, 0, TW_VIEW * row);
     t->tally.texts += tw_ones_64(there);
     if (t->tally.texts) t->tally.points |= tw_some_views(t, row, rows, there, count, t->out);
-    if (t->escaped >= 0 && there) {
-        uint64_t escaped = there & tw_bits(t->masks, t->width, row, rows, t->escaped);
+    if (t->escaped && there) {
+        uint64_t escaped = there & tw_rows_at(t->escaped, row, count);
         t->tally.escaped += tw_ones_64(escaped);
         for (; escaped; escaped &= escaped - 1) t->tally.escaped_bytes += t->lengths[row + (size_t)tw_low_zeros(escaped)];
     }
@@ -222,11 +254,25 @@ static inline void tw_text_rows(tw_texts *t, size_t row, size_t rows, size_t cou
 
 /* Columns of the same rows, 64 rows of all at a time: the texts of a record lie near each other, and come to the nearest
  * cache once. */
-static inline void tw_text_columns(tw_texts *columns, size_t number, size_t count)
+static inline void tw_text_columns(tw_texts *columns, size_t number, tw_packed_rows *packed, size_t count)
 {
-    for (size_t row = 0; row < count; row += 64)
-        for (size_t place = 0; place < number; place++)
-            tw_text_rows(columns + place, row, count - row < 64 ? count - row : 64, count);
+    for (size_t shape = 0; shape < 16; shape++) {
+        tw_packed_text *text = packed->texts + shape * packed->room;
+        for (size_t i = 0; i < packed->count[shape]; i++) {
+            text[i].longest = TW_INLINE_TEXT;
+            text[i].out = columns[text[i].column].out;
+        }
+    }
+    for (size_t row = 0; row < count; row += 64) {
+        const size_t rows = count - row < 64 ? count - row : 64;
+        for (size_t place = 0; place < number; place++) tw_text_rows(columns + place, row, rows, count);
+        if (packed->rows) tw_packed_views(packed, row, row + rows);
+    }
+    for (size_t shape = 0; shape < 16; shape++) {
+        const tw_packed_text *text = packed->texts + shape * packed->room;
+        for (size_t i = 0; i < packed->count[shape]; i++)
+            columns[text[i].column].tally.points |= text[i].longest > TW_INLINE_TEXT;
+    }
 }
 
 /* The view of a number below 10^12, made in registers: what is stored in bytes and then loaded as a vector has to wait. */
@@ -253,18 +299,15 @@ static inline void tw_number_view(uint64_t number, uint8_t *view)
     memcpy(view, words, TW_VIEW);
 }
 
-/* Numbers as texts: views of the rows that have a bit. Digits that do not fit into a view go one behind the other into `side`,
- * which has room for twenty bytes a row where there are any. How many are there. */
-static inline size_t tw_number_column(const uint64_t *numbers, size_t count, const uint8_t *bitmap, uint8_t *out, uint8_t *side)
+/* Numbers as texts: views of the rows of a plane. Digits that do not fit into a view go one behind the other into `side`, which
+ * has room for twenty bytes a row where there are any. How many are there. */
+static inline size_t tw_number_column(const uint64_t *numbers, size_t count, const uint8_t *valid, uint8_t *out, uint8_t *side)
 {
     uint8_t digits[TW_DECIMAL_ROOM];
     size_t used = 0, size;
     for (size_t row = 0; row < count; row += 64) {
-        size_t rows = count - row < 64 ? count - row : 64;
-        uint64_t there = 0;
-        for (size_t at = 0; at < rows; at += 8) there |= (uint64_t)bitmap[(row + at) / 8] << at;
-        there &= ~(uint64_t)0 >> (64 - rows);
-        if (there != ~(uint64_t)0 >> (64 - rows)) memset(out + TW_VIEW * row, 0, TW_VIEW * rows);
+        uint64_t there = tw_rows_at(valid, row, count);
+        if (there != tw_rows_at(NULL, row, count)) memset(out + TW_VIEW * row, 0, TW_VIEW * (count - row < 64 ? count - row : 64));
         for (; there; there &= there - 1) {
             size_t at = row + (size_t)tw_low_zeros(there);
             if (numbers[at] < 1000000000000) {
