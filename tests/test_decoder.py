@@ -201,7 +201,7 @@ def log_of_all(chance: random.Random) -> bytes:
 
 def logs_of(wire: str | None, chance: random.Random) -> Iterator[bytes]:
     """Logs of one wire or of all, and mixed ones: messages in strings, wrappers, sentences, among damage."""
-    for number in range(rounds(6)):
+    for number in range(rounds(4)):
         yield golden(number).data + mixed_logs.good_log(chance, 5)[0]
         yield log_of_all(random.Random(2 * number))
         if wire is None:

@@ -101,7 +101,7 @@ def counted(found: Stats) -> dict[str, list[int]]:
 @pytest.mark.parametrize("form", FORMS)
 def test_each_call_of_a_record_counts_once_with_its_result(form: str, scan_core: str) -> None:
     """Of tools and of answers, however many a record has, and where records are written again."""
-    for seed in range(rounds(20)):
+    for seed in range(rounds(12)):
         made = Random(seed)
         records = list(logged(form, made))
         lines = [FORMS[form](second, events, made) for second, events in enumerate(records)]
@@ -226,7 +226,7 @@ def chat(number: int, tools: list[str]) -> dict[str, Any]:
 
 def test_tokens_go_to_the_first_tool(scan_core: str) -> None:
     """Of a response, in every format, one record or several; a condition selects what the row of the tool has."""
-    for seed in range(rounds(20)):
+    for seed in range(rounds(12)):
         made = Random(seed)
         lines, expected = list[Any](), Counter[str | None]()
         for number in range(made.randrange(2, 9)):

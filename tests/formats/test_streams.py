@@ -99,7 +99,7 @@ def written(events: list[dict[str, Any]], sse: bool) -> bytes:
 def test_a_stream_is_what_its_pieces_were_made_of(stream: Any, mixed: bool, sse: bool) -> None:
     """Also of streams at one time with requests between them, where each piece has the id of its response."""
     request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "q"}]}
-    for seed in range(rounds(12)):
+    for seed in range(rounds(8)):
         made = Random(seed)
         said = responses(made)
         events = [[*stream(response, made)] for response in said]
@@ -176,7 +176,7 @@ def test_the_chunks_of_langchain_are_one_message() -> None:
 @pytest.mark.parametrize("stream", [anthropic, openai])
 def test_a_stream_that_is_written_again_is_told_once(stream: Any) -> None:
     """Directly behind itself and behind another one, also where its pieces have no id; its calls and tokens, too."""
-    for seed in range(rounds(6)):
+    for seed in range(rounds(4)):
         said, made = responses(Random(seed)), Random(seed)
         streams = [[*stream(one, made)] for one in said]
         order = [*range(len(said)), *(made.randrange(len(said)) for _ in range(3))]

@@ -62,14 +62,14 @@ def test_an_object_is_a_record_with_its_columns(
     follows = expected["kind"] in registry.formats()[name].table.follows
     behind = samples.text([first(name, {"codex": "item", "mcp": "method"}.get(name, "model"))]) if follows else b""
     compact = json.dumps(made, separators=(",", ":")).encode()
-    for data in (compact + b"\n", json.dumps(made, indent=2).encode(), b"[" + compact + b", " + compact + b"]\n"):
-        for wire in (name, FORMATS):
-            found = rows(behind + data, wire)[bool(behind) :]
-            assert len(found) == 1 + (data[:1] == b"[")
-            assert not behind or bool(rows(data, wire)) == (wire == name)
-            for row in found:
-                assert row["wire"] == name
-                assert {column: value for column, value in row.items() if column not in BESIDE} == expected
+    over_lines, listed = json.dumps(made, indent=2).encode(), b"[" + compact + b", " + compact + b"]\n"
+    for data, wire in ((compact + b"\n", name), (compact + b"\n", FORMATS), (over_lines, name), (listed, FORMATS)):
+        found = rows(behind + data, wire)[bool(behind) :]
+        assert len(found) == 1 + (data is listed)
+        assert not behind or bool(rows(data, wire)) == (wire == name)
+        for row in found:
+            assert row["wire"] == name
+            assert {column: value for column, value in row.items() if column not in BESIDE} == expected
     assert turnwire.detect(compact) not in registry.formats() and registry.wire(name).detect(compact)
     assert turnwire.decode(compact, name).to_dict() == made
 
@@ -101,11 +101,11 @@ def test_an_object_is_a_reject_or_text(name: str, vector: dict[str, Any], scan_c
         assert (str(caught.value.reason), caught.value.path) == (vector["reject"], vector["path"])
 
 
-@pytest.mark.parametrize(("name", "made", "expected"), OBJECTS, ids=titled(OBJECTS))
-def test_no_two_formats_take_an_object(name: str, made: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_no_two_formats_take_an_object() -> None:
     """So that it does not matter which one is asked first."""
-    data = samples.text([made])
-    assert [one for one, found in registry.formats().items() if found.detect(data)] == [name]
+    for name, made, _ in OBJECTS:
+        data = samples.text([made])
+        assert [one for one, found in registry.formats().items() if found.detect(data)] == [name], made
 
 
 @pytest.mark.parametrize(
@@ -273,6 +273,6 @@ def found(data: bytes, wire: str, backend: str) -> tuple[Any, ...]:
 @pytest.mark.once
 @pytest.mark.parametrize("wire", ["formats", "claude_code", "otlp"])
 def test_the_cores_agree(wire: str) -> None:
-    for seed in range(rounds(60)):
+    for seed in range(rounds(40)):
         data = log(seed)
         assert found(data, wire, "native") == found(data, wire, "pure"), seed

@@ -66,7 +66,7 @@ def edits(text: bytes, step: int) -> Iterator[bytes]:
         yield text[:place]
 
 
-@pytest.mark.parametrize("step", [23, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("step", [37, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("wire", WIRES)
 def test_cores_agree_on_each_edit_of_a_message(wire: str, step: int, cores: tuple[Core, Core]) -> None:
     for message in MESSAGES[wire]:

@@ -160,6 +160,7 @@ def pointers(value: Any, path: str) -> list[str]:
     return []
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("document", [TASK, RESULT], ids=["task", "result"])
 def test_the_schema_and_strict_writing_agree_on_every_change_of_one_value(document: dict[str, Any]) -> None:
     differ = []

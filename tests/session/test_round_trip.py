@@ -43,7 +43,7 @@ def test_many_random_sessions(seed: int) -> None:
     not it saves anything; sealed by a host where there are no checks. What is not gained is not written in this form.
     ``-m soak``: a hundred thousand."""
     rnd = random.Random(seed)
-    for number in range(1000 if seed else 48):
+    for number in range(1000 if seed else 32):
         events = long_session(rnd) if number % 16 == 0 else few_shapes(rnd)
         events += [{"any": any_text(rnd), any_text(rnd): 1}, any_text(rnd)]
         chosen, keys = any_options(rnd), rnd.choice(((), (), ("id",), ("conv",), ("b.c", "id")))
