@@ -159,7 +159,7 @@ NO_JSON, NO_TOML = "this is not JSON", "this is not TOML"
 WRONG: dict[str, str] = {
     **dict.fromkeys((
         "scan LOG --columns ''", "scan LOG --wire nslip --where tag", "scan LOG --wire nslip --where =3",
-        "tokens LOG --price x", "tokens LOG --price 1,2,3,4", "tokens LOG --price -1", "usage LOG --json --csv",
+        "tokens LOG --price x", "tokens LOG --price 1,2,3,4", "tokens LOG --price -1",
         "report LOG --by day -o -", "session pack --events LOG --key 'a b'",
         "session pack --events LOG --tokenizer none", "conform kick LOG --now yesterday",
         "conform sstp LOG --policy LOG", "conform csp LOG --fences", "validate LOG --wire nslip --policy LOG",

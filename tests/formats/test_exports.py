@@ -308,6 +308,21 @@ def test_an_unknown_form_is_refused() -> None:
         export(CLAUDE, "xml")
 
 
+def test_a_record_that_is_written_again_is_exported_once() -> None:
+    """Longer, under one id. Another record of the same response is a further part of it, whatever it begins with."""
+
+    def record(text: str, uuid: str) -> dict[str, Any]:
+        message = {"id": "m", "type": "message", "role": "assistant", "model": "claude-opus-4-5", "usage": {}}
+        message["content"] = [{"type": "text", "text": "First."}, {"type": "text", "text": text}]
+        said = {"uuid": uuid, "sessionId": "s", "requestId": "r", "timestamp": "2026-01-05T09:00:00.000Z"}
+        return {"type": "assistant", **said, "message": message}
+
+    for uuid, expected in (("a", "First.\nHello world"), ("b", "First.\nHel\nFirst.\nHello world")):
+        data = samples.text([record("Hel", "a"), record("Hello world", uuid)])
+        [line] = export(data, "openai")
+        assert json.loads(line.text or "")["content"] == expected
+
+
 def test_convert_writes_them(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     log.write_bytes(CLAUDE)

@@ -14,7 +14,7 @@ from tests.cli.running import REAL
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, context
 from turnwire import WIRES, tokens
 from turnwire.registry import wire_of
-from turnwire.tokens.advice import ALL, NOTICEABLE, Price, TokenUse, means, spend
+from turnwire.tokens.advice import ALL, NOTICEABLE, TokenUse, means, spend
 
 pytestmark = pytest.mark.once
 
@@ -182,7 +182,7 @@ def test_sources_of_any_kind_and_none() -> None:
 
 
 def test_the_page_of_the_advice_escapes(tmp_path: Path) -> None:
-    advice = tokens.advise(log(*[REQUEST] * 30), {"o200k_base": Price(1.0, currency=HOSTILE)}, wires=["nslip", "csp"])
+    advice = tokens.advise(log(*[REQUEST] * 30), {"o200k_base": 1.0}, wires=["nslip", "csp"])
     strange = tokens.Advice(
         [cost._replace(dropped=(HOSTILE,), log=HOSTILE, wire=HOSTILE) for cost in advice.costs],
         [change._replace(text=HOSTILE) for change in advice.changes],

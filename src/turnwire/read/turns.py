@@ -16,6 +16,7 @@ from turnwire import registry
 from turnwire.contract import FORMATS, LIMITS
 from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_of, parts_of
 from turnwire.formats.table import COLUMNS as EVERY, Compiled
+from turnwire.json.plan import MISSING, value_at
 from turnwire.json.text import write as _write
 from turnwire.log.output.json_lines import slices
 from turnwire.log.scanning import Counts, scan
@@ -481,7 +482,7 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
         if table.repeats:
             again.add(turn)
         if goes_on:
-            _add(run[0], turn)
+            _add(run[0], turn, same and _is_longer(run[0], turn, table))
             open_key = key if turn.columns["kind"] == "usage" else open_key
         elif not run:
             run.append(turn)
@@ -558,8 +559,21 @@ def _continues(open_turn: Turn, turn: Turn, same: bool) -> bool:
     return same or (alone and before["wire"] == now["wire"] and before["conversation"] == now["conversation"])
 
 
-def _add(open_turn: Turn, turn: Turn) -> None:
-    open_turn.parts += turn.parts
+def _is_longer(before: Turn, now: Turn, table: Any) -> bool:
+    """True if a record was written again, under one id: with the parts that it had, of which the last may have grown."""
+    ids = [(value_at(before.record, path), value_at(now.record, path)) for path in table.keys]
+    if next((old != new for old, new in ids if MISSING not in (old, new)), True):
+        return False
+    if not before.parts or before.parts[-1].block is not None:  # pieces are joined
+        return False
+    *some, last = before.parts
+    then = now.parts[len(some) : len(some) + 1]
+    grown = [one._replace(text=last.text) == last and one.text.startswith(last.text) for one in then]
+    return now.parts[: len(some)] == some and any(grown)
+
+
+def _add(open_turn: Turn, turn: Turn, again: bool) -> None:
+    open_turn.parts = turn.parts if again else open_turn.parts + turn.parts
     open_turn.left |= turn.left
     for name, count in turn.tokens.items():
         open_turn.tokens[name] = open_turn.tokens.get(name, 0) + count

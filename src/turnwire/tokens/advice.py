@@ -31,7 +31,6 @@ class Price(NamedTuple):
 
     input: float
     cached: float | None = None
-    currency: str = "USD"
 
     def of(self, fresh: float, cached: float = 0) -> float:
         """Returns the cost of a number of tokens."""
@@ -205,7 +204,7 @@ NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncache
 
 CACHED = "cached: read again when each turn is sent with all earlier ones, as a prefix in the model's cache"
 PRICED = (
-    "once, growing, uncached: {currency} where each message is read once; where each turn is sent with all before it; "
+    "once, growing, uncached: USD where each message is read once; where each turn is sent with all before it; "
     "the same without a cache"
 )
 
@@ -217,9 +216,8 @@ class Cost(NamedTuple):
         log: the wire of the messages. wire: the wire or format in which they are priced. tokenizer: its name. tokens:
         those of reading every message once. cached: those that are read again if each turn is sent with all earlier
         turns. once: the price of reading each message once. growing: the price of sending every turn with all earlier
-        turns as a cached prefix. uncached: the same without a cache. These are None without a price. currency: that of
-        the prices. dropped, round_trip: as in a comparison. estimated: whether the figures are extrapolated from a
-        sample.
+        turns as a cached prefix. uncached: the same without a cache. These are None without a price. dropped,
+        round_trip: as in a comparison. estimated: whether the figures are extrapolated from a sample.
     """
 
     log: str
@@ -231,7 +229,6 @@ class Cost(NamedTuple):
     once: float | None
     growing: float | None
     uncached: float | None
-    currency: str
     dropped: tuple[str, ...]
     round_trip: bool
     estimated: bool
@@ -296,14 +293,13 @@ class Advice(Report):
         found = []
         for tokenizer, provenance in self.facts["tokenizers"].items():
             costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
-            currency = next((cost.currency for cost in costs if cost.once is not None), "")
             lines = [ESTIMATED] if any(cost.estimated for cost in costs) else []
             lines += [CACHED] if any(cost.cached for cost in costs) else []
-            lines += [PRICED.format(currency=currency)] if currency else []
+            lines += [PRICED] if any(cost.once is not None for cost in costs) else []
             changes = [change for change in self.changes if change.tokenizer == tokenizer]
             lines += ["to change first (each by itself):"] if changes else []
             for change in changes:
-                money = "" if change.money is None else f", {change.money:,.4f} {currency}"
+                money = "" if change.money is None else f", {change.money:,.4f} USD"
                 saved = f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})"
                 lines.append(f"{saved}  {change.log}: {change.text}")
             rows = list(map(_cells, costs))
@@ -458,7 +454,6 @@ def _cost(
         once=None if price is None else price.of(tokens),
         growing=None if price is None else price.of(tokens, cached),
         uncached=None if price is None else price.of(tokens + cached),
-        currency="" if price is None else price.currency,
         dropped=() if row is None else row.dropped,
         round_trip=row is None or row.round_trip,
         estimated=estimated,

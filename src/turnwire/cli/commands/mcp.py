@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
 from inspect import signature
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -105,51 +106,40 @@ def _located(text: str, wire: str | None = None) -> list[Located]:
     return list(located(text.encode("utf-8", "surrogatepass"), wire))
 
 
-class _Bounded:
-    """The items that one answer names: the first ones, within the bounds; ``more`` counts the others."""
-
-    def __init__(self) -> None:
-        self.named: list[dict[str, Any]] = []
-        self.more = 0
-        self._left = MOST_BYTES
-
-    def add(self, item: dict[str, Any]) -> None:
-        """Names it, or counts it."""
-        size = len(write(item).encode("utf-8", "replace"))
-        if self.more or len(self.named) >= MOST or size > self._left:
-            self.more += 1
-        else:
-            self._left -= size
-            self.named.append(item)
+def _bounded(items: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """The first items, within the bounds of one answer, and how many more there are."""
+    sizes = accumulate(len(write(item).encode("utf-8", "replace")) for item in items[:MOST])
+    named = [item for item, size in zip(items, sizes, strict=False) if size <= MOST_BYTES]
+    return named, len(items) - len(named)
 
 
 def _scan(text: str, wire: str | None = None) -> dict[str, Any]:
     """Finds the messages of agents in a text: the wire, line, byte offset and length of each."""
     found = _located(text, wire)
     records = [one for one in found if one.error is None]
-    places = _Bounded()
-    for one in records:
-        places.add({name: getattr(one, name) for name in ("wire", "line", "offset", "length")})
+    names = ("wire", "line", "offset", "length")
+    places, more = _bounded([{name: getattr(one, name) for name in names} for one in records])
     wires = dict(sorted(Counter(one.wire for one in records).items()))
     counts = {"records": len(records), "rejects": len(found) - len(records), "wires": wires}
-    return {**counts, "found": places.named, "more": places.more}
+    return {**counts, "found": places, "more": more}
 
 
 def _validate(text: str, wire: str | None = None) -> dict[str, Any]:
     """Checks the agent messages in a text: what is damaged and where, and what is doubtful about the others."""
     found = _located(text, wire)
-    faults, bad = _Bounded(), 0
+    faults, bad = list[dict[str, Any]](), 0
     for one in found:
         if one.error is not None:
             bad += 1
             fault: dict[str, Any] = {"wire": one.wire, "line": one.error.line, "reason": str(one.error.reason)}
-            faults.add({**fault, "text": one.error.text, "severity": "error"})
+            faults.append({**fault, "text": one.error.text, "severity": "error"})
             continue
         for issue in turnwire.check(one.message):
             bad += issue.severity == "error"
             fault = {"wire": one.wire, "line": one.line, "reason": str(issue.reason), "where": str(issue.where)}
-            faults.add({**fault, "text": issue.text, "severity": issue.severity})
-    return {"records": len(found) - bad, "rejects": bad, "faults": faults.named, "more": faults.more}
+            faults.append({**fault, "text": issue.text, "severity": issue.severity})
+    named, more = _bounded(faults)
+    return {"records": len(found) - bad, "rejects": bad, "faults": named, "more": more}
 
 
 def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
@@ -174,25 +164,25 @@ def _convert(text: str, to: str, context: dict[str, Any] | None = None, nearest:
     if strange := sorted(set(context or {}) - names):
         raise ValueError(f"a context has {', '.join(sorted(names))}, not {', '.join(strange)}")
     known = turnwire.Context(**context or {})
-    messages, refused = _Bounded(), _Bounded()
+    messages, refused = list[dict[str, Any]](), list[dict[str, Any]]()
     for one in _located(text):
         try:
             if one.error is not None:
                 raise one.error
             converted = turnwire.convert(one.message, to, context=known, nearest=nearest)
             made = {"line": one.line, "message": turnwire.encode(converted.message), "dropped": list(converted.dropped)}
-            messages.add(made if converted.nearest is None else {**made, "nearest": converted.nearest})
+            messages.append(made if converted.nearest is None else {**made, "nearest": converted.nearest})
         except WireError as error:
             missing = list(getattr(error, "missing", ()))
-            refused.add({"line": one.line, "reason": str(error.reason), "text": error.text, "missing": missing})
-    return {"messages": messages.named, "refused": refused.named, "more": messages.more + refused.more}
+            refused.append({"line": one.line, "reason": str(error.reason), "text": error.text, "missing": missing})
+    (messages, more), (refused, others) = _bounded(messages), _bounded(refused)
+    return {"messages": messages, "refused": refused, "more": more + others}
 
 
 def _extract(text: str, wire: str | None = None) -> dict[str, Any]:
     """Takes the agent messages out of prose, code fences and JSON: the text of each and its span."""
     found = turnwire.extract(text, None if wire is None else [wire])
-    messages = _Bounded()
-    for one in found:
-        made = {"wire": one.wire, "message": turnwire.encode(one.message, strict=False)}
-        messages.add(made | {"start": one.start, "end": one.end, "wrapped": one.wrapped})
-    return {"messages": messages.named, "more": messages.more}
+    spans = ({name: getattr(one, name) for name in ("start", "end", "wrapped")} for one in found)
+    texts = ({"wire": one.wire, "message": turnwire.encode(one.message, strict=False)} for one in found)
+    messages, more = _bounded([text | span for text, span in zip(texts, spans, strict=True)])
+    return {"messages": messages, "more": more}

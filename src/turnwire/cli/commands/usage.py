@@ -10,7 +10,7 @@ import click
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, usage_errors
 from turnwire.cli.output import Notes, complain, conclude, table, tell_left_out, write_json, write_text
-from turnwire.showing import as_json, counted
+from turnwire.showing import counted
 
 BY = ["session", "project", "model", "tool", "day", "wire"]
 MODES = ["auto", "calculate", "display"]
@@ -39,7 +39,6 @@ _LAST = ("cache_write_tokens", "cache_read_tokens", "reasoning_tokens")
 )
 @click.option("--timezone", metavar="ZONE", default="UTC", help="Time zone of the days: an IANA name, or local.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
-@click.option("--csv", "as_csv", is_flag=True, help="CSV instead of a table.")
 @partial(options.scan_options, wires=False)
 def command(
     sources: tuple[str, ...],
@@ -47,7 +46,6 @@ def command(
     wire: str | None,
     prices: str | None,
     as_json: bool,
-    as_csv: bool,
     **settings: Any,
 ) -> int:
     """Adds up the tokens and cost of the responses in SOURCES, each response once.
@@ -60,9 +58,6 @@ def command(
     from turnwire.formats import prices as packaged
     from turnwire.read import usage
 
-    if as_json and as_csv:
-        raise click.UsageError("--json cannot be combined with --csv")
-    form = "json" if as_json else "csv" if as_csv else None
     names = inputs.checked(sources) if sources else tuple(usage.known_folders())
     if not names:
         raise click.UsageError("found no session folders on this machine; specify files or folders")
@@ -75,7 +70,10 @@ def command(
     counts, stopped = options.read_all(*asked, gathered.take, gathered.batches)
     with usage_errors():
         made = gathered.finish(by, counts, given, settings["mode"])
-    _write(made, form)
+    if as_json:
+        write_json(made.rows)
+    else:
+        write_text(_table(made))
     lacks = "no cost in the files" if settings["mode"] == "display" else "no price"
     for model, spent in made.unpriced.items():
         complain(f"{lacks} for {model or 'responses without a model'}: {spent:,} tokens, so costs are lower bounds")
@@ -102,31 +100,17 @@ def command(
                 None, "there are no responses with token counts", reads, names, wire=wire if counts.records else None
             )
         return NOTHING
-    if form is None:
+    if not as_json:
         when = f"prices of {packaged.DATE}" if given is None else f"prices of {prices}"
         complain(f"repeated and not counted: {made.copies:,}; {when}")
     return BAD_RECORDS if counts.rejects else GOOD
 
 
-def _write(made: Any, form: str | None) -> None:
+def _table(made: Any) -> str:
     rows = [*made.rows, {made.by: "total", **made.total}]
-    names = [name for name in rows[-1] if form or name not in ("unpriced", "incomplete") or rows[-1][name]]
-    if form == "json":
-        write_json(made.rows)
-    elif form == "csv":
-        import csv
-        import io
-
-        text = io.StringIO()
-        cells = [[as_json(row[name]) if name == "unpriced" else row[name] for name in names] for row in rows]
-        csv.writer(text, lineterminator="\n").writerows([names, *cells])
-        write_text(text.getvalue())
-    else:
-        for row in rows:
-            row |= {
-                made.by: "(none)" if row[made.by] is None else row[made.by],
-                "unpriced": sum(row["unpriced"].values()),
-            }
-        names.sort(key=lambda name: name in _LAST)
-        cells = [[row[name] for name in names] for row in rows]
-        write_text(table([name.removesuffix("_tokens") for name in names], cells, {"cost": 2}))
+    names = [name for name in rows[-1] if name not in ("unpriced", "incomplete") or rows[-1][name]]
+    names.sort(key=lambda name: name in _LAST)
+    for row in rows:
+        row |= {made.by: "(none)" if row[made.by] is None else row[made.by], "unpriced": sum(row["unpriced"].values())}
+    cells = [[row[name] for name in names] for row in rows]
+    return table([name.removesuffix("_tokens") for name in names], cells, {"cost": 2})
