@@ -246,8 +246,10 @@ def _short(value: Any, message: Message, most: int) -> str | None:
     """A string; None if it is none, or written with escapes in more than ``most`` bytes."""
     if type(value) is not str:
         return None
-    is_long = 6 * len(value) > most and b"\\" in message.raw  # six bytes are an escape of one character
-    return None if is_long and b"\\" in (said := written(value, message.raw)) and len(said) > most else value
+    raw = message.raw
+    if b"\\" not in raw or (6 if b"\\u" in raw else 2) * len(value) <= most:  # so long an escape of a character is
+        return value
+    return None if b"\\" in (said := written(value, raw)) and len(said) > most else value
 
 
 def _time(value: Any, message: Message) -> int | None:
@@ -273,10 +275,12 @@ def cell_of(fill: Fill, first: Value | None, other: Value | None) -> Callable[[M
     if fill.how == "between":
         return lambda message: _between(message, fill.other, fill.path)
     main, second = _made(fill, first), _made(fill, other)
-    path, instead = fill.path, fill.other
+    path, instead, is_text = fill.path, fill.other, main is _text
 
     def cell(message: Message) -> Any:
-        values = message.values
+        values, _, raw = message
+        if is_text and type(text := values.get(path)) is str:
+            return _span(text, raw)
         if path in values:
             return main(values[path], message)
         return second(values[instead], message) if instead in values else None

@@ -10,7 +10,7 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.csp.bulk import texts_of
-from turnwire.json._rows_py import INVALID, cell_of
+from turnwire.json._rows_py import INVALID, Message, cell_of
 from turnwire.log.engine.columns import REASONS, bulk_scanner
 from turnwire.log.search.texts import BOM, CARRIERS, Match, Text
 from turnwire.log.search.tokens import FIELDS, RUN, RUN_COLUMNS
@@ -222,10 +222,11 @@ class Rows:
 
     def _columns(self, found: Match, values: dict[str, Any], shift: int) -> tuple[int | None, int]:
         """Adds the columns of a record: its time, and the bits of those that any wire has."""
-        finder, wire = self._finder, registry.codes()[found.wire]
-        data, start, said = found.text.data, found.start, found.value
+        finder, data, start, said = self._finder, found.text.data, found.start, found.value
+        if type(said[-1]) is Message:
+            return self._json_columns(found, values, shift)
+        wire, mine = registry.codes()[found.wire], found.wire == finder.code
         scanner = bulk_scanner(wire)
-        mine = found.wire == finder.code
         if scanner.values is not None and finder.located and mine:
             values |= scanner.values(data, start, found.stop, said, shift)
             return None, 0
@@ -235,8 +236,6 @@ class Rows:
             own |= {} if tag is None else {"tag": tag}
         elif found.wire == finder.csp:
             own = {"intent": said[3] & 0xFF, **texts_of(data, said)}
-        elif isinstance(said[0], int):
-            return self._json_columns(found, values, shift)
         else:
             wanted = {source for name, (_, source) in scanner.common.items() if name in self._wanted}
             own = said[1] if scanner.read is None else scanner.read(said[1], self._wanted if mine else wanted)
