@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 
-_search = lru_cache(16)(Search)
+_search = lru_cache(16)(partial(Search, alone=True))
 """Keeps the searches for a finder, a limit and ``keep``: making one costs as much as searching a short line."""
 
 

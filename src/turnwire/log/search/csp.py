@@ -163,12 +163,8 @@ class CspLines:
         """The message that begins at ``at``, None for nothing. end: that of the text, or where lines of another one
         begin; form: that of the lines after the first one, where a prefix stands before that; fence: the one in
         which the line stands. Raises NeedMore."""
-        final = text.final or end < len(text.data)
-        usual = usual_message(text.data, at, end, final, self._limits) if form is None else None
-        if usual is not None and bad_utf8(text.data, at, usual[0]) < 0:
-            stop, code, spans, extras = usual
-            row = (at, stop - at, 0, code, *chain.from_iterable(spans), 0, len(extras))
-            return Matched(stop, stop, None, 0, row, True, [])
+        if form is None and (row := self._usual(text, at, end)) is not None:
+            return Matched(at + row[1], at + row[1], None, 0, row, True, [])
         cursor = _LogCursor(text, end, form, fence)
         stream = _LogStream(cursor, at, self._limits)
         try:
@@ -186,6 +182,14 @@ class CspLines:
                 return Matched(fault, fault, REASONS[reason], fault, None, False, unclosed)
             return Matched(start + size, start + size, REASONS[reason], fault, None, stream.tail, unclosed)
         return None
+
+    def _usual(self, text: Text, at: int, end: int) -> tuple[int, ...] | None:
+        """The row of a message that is written as most are."""
+        usual = usual_message(text.data, at, end, text.final or end < len(text.data), self._limits)
+        if usual is None or bad_utf8(text.data, at, usual[0]) >= 0:
+            return None
+        stop, code, spans, extras = usual
+        return at, stop - at, 0, code, *chain.from_iterable(spans), 0, len(extras)
 
     @staticmethod
     def range_of(text: Text, start: int, run: int) -> tuple[int, int]:
@@ -219,7 +223,21 @@ class CspLines:
             unclosed = any(first <= at < last for _, first, last in state.unclosed)
             more = {"reason": one.reason, "fault": one.fault, "value": one.value, "unclosed": unclosed}
             walk.add(at, one.stop, self._search.finder.csp, **more)
-        return max(one.behind, at + 1)
+        behind = max(one.behind, at + 1)
+        return behind if one.reason is not None or form is not None else self._following(walk, behind)
+
+    def _following(self, walk: Walk, at: int) -> int:
+        """Adds the messages that come next in the file, as long as they are written as most are. Where they end."""
+        text, state = walk.text, walk.state
+        if text.outer is not None or state.unclosed or b"C" not in self._search.runs:
+            return at
+        end = state.taken.up_to(at, len(text.data))
+        while text.data.startswith(b"\nCSP/1\n", at) and (row := self._usual(text, at + 1, end)) is not None:
+            if (behind := at + 1 + row[1]) > walk.end:
+                break
+            walk.add(at + 1, behind, self._search.finder.csp, value=row)
+            at = behind
+        return at
 
     def at_heredoc(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """The opening of a heredoc in the trailing text of a message: what it holds is none."""

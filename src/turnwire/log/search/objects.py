@@ -141,7 +141,32 @@ class Objects:
             if behind:
                 return behind
         self.add(walk, at, tried)
-        return tried.behind
+        return self._following(walk, tried.wire, tried.behind) if tried.what == RECORD else tried.behind
+
+    def _following(self, walk: Walk, wire: int, at: int) -> int:
+        """Adds the messages of a wire that the next lines of the file are, as long as these surely are some. Where they
+        end."""
+        text, data, search = walk.text, walk.text.data, self._search
+        end = walk.state.taken.up_to(at, walk.end)
+        if text.outer is not None or b"{" not in search.runs:
+            return at
+        reading, plan = search.finder.reading, self._plans[wire]
+        while data.startswith(b"\n{", at) and at < (stop := data.find(b"\n", at + 1, end)) <= at + _FIRST_LOOK:
+            raw = data[at + 1 : stop]
+            try:
+                value, size = parse(raw, 0, self._limits)
+            except DecodeError:
+                break
+            if size < len(raw) or size > search.limit or self._near(tuple(value))[:1] != [wire]:
+                break
+            message = reading.read(value, raw)
+            if not (plan.may_be(message.values) and reading.is_good(wire, message)):
+                break
+            if at + 1 in walk.state.hopeless or (b"\\u" in raw and not plan.detect(raw)):
+                break
+            walk.add(at + 1, stop, plan.code, value=(wire, message))
+            at = stop
+        return at
 
     def look_into(self, walk: Walk, at: int, end: int) -> None:
         """Looks into a good object that is no message: its objects and its strings. Its time is that of all in it."""

@@ -25,19 +25,20 @@ class Search:
     """The search for the wires of a finder.
 
     limit: bytes of one message; longest_line: bytes of a line that are waited for; keep: records of nSLIP with slots
-    and frames that this version does not know are taken. has_runs: nothing but nSLIP begins a line with "@". handlers:
-    the function for an opening, by its kind: (walk, place, match) -> where to go on; in_line: openings that may stand
+    and frames that this version does not know are taken; alone: it walks through the text itself, so what begins at a
+    place may be several messages. runs: the first bytes of lines with which nothing but these begins. handlers: the
+    function for an opening, by its kind: (walk, place, match) -> where to go on; in_line: openings that may stand
     anywhere in a line.
     """
 
-    def __init__(self, finder: Finder, limit: int = LIMITS.message, keep: bool = False) -> None:
+    def __init__(self, finder: Finder, limit: int = LIMITS.message, keep: bool = False, alone: bool = False) -> None:
         self.finder = finder
         self.limit = limit
         self.longest_line = max(limit, LONGEST_LINE)
         self.keep = keep
         tokens, lines = finder.tokens, finder.lines
-        line_openings = [*lines.openings, *(wire.documents.opening for wire in finder.documents)]
-        self.has_runs = not any(opening.startswith(b"@") for opening in line_openings)
+        openings = (*lines.openings, *(wire.documents.opening for wire in finder.documents))
+        self.runs = {b"@", b"{", b"C"}.difference([opening[:1] for opening in openings]) if alone else set()
         self.strings = objects.Strings(self, tokens.marks + lines.marks)
         self.csp_lines = csp.CspLines(self)
         keys = [f'"{key}"'.encode() for plan in finder.plans for key in plan.torn]

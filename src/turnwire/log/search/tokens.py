@@ -91,7 +91,7 @@ def _behind_run(search: Search, walk: Walk, at: int) -> int:
     """Behind the last record of a run that begins at a place of the file, else the place."""
     text, data = walk.text, walk.text.data
     begins_line = data[at - 1] == 10 if at else not walk.state.mid
-    if text.outer is not None or at < text.singly or not begins_line or not search.has_runs:
+    if text.outer is not None or at < text.singly or not begins_line or b"@" not in search.runs:
         return at
     end = walk.state.taken.up_to(at, walk.end)
     found = _RUN_OF_LINES.match(data, at, min(end, at + min(search.limit, MOST_RUN)))
