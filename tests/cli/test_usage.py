@@ -172,6 +172,7 @@ WRONG: dict[str, str] = {
         "scan LOG --dask local -o out --follow", "scan LOG --dask local -o out --resume elsewhere/manifest.ndjson",
         "scan LOG --block-bytes 5", "scan LOG --formulas keep", "scan LOG --formulas guard -o x.parquet",
         "scan LOG --formulas keep -o x.csv --format ndjson", "usage LOG --fences", "usage LOG --unknown keep",
+        "ledger ingest OUT -",
     ), "Error: "),
     "scan LOG --columns nope": "'nope'",
     "scan LOG --columns src,src --wire nslip": "twice",

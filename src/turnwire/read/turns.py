@@ -560,7 +560,7 @@ def _continues(open_turn: Turn, turn: Turn, same: bool) -> bool:
 
 
 def _is_longer(before: Turn, now: Turn, table: Any) -> bool:
-    """True if a record was written again, under one id: with the parts that it had, of which the last may have grown."""
+    """True if a record was written again under one id: with the parts that it had, the last of which may be longer."""
     ids = [(value_at(before.record, path), value_at(now.record, path)) for path in table.keys]
     if next((old != new for old, new in ids if MISSING not in (old, new)), True):
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -707,8 +708,6 @@ def usage(
 def known_folders() -> Iterator[str]:
     """Returns the existing folders of this machine in which the formats keep their files. If the environment variable
     ``Format.home`` of a format is set, it names their parent folders, separated by commas."""
-    import os
-
     for found in registry.formats().values():
         table = found.table
         homes = [home.strip() for home in os.environ.get(table.home or "", "").split(",") if home.strip()]

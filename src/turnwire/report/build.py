@@ -70,15 +70,13 @@ class Answers:
 
     def rows(self) -> list[list[Any]]:
         """Returns rows of ANSWER_COLUMNS, one for each kind of request."""
-        return [_answers(wire, pairing) for (wire, _), pairing in self.pairs.found.items() if pairing.seen]
-
-
-def _answers(wire: str, pairing: Any) -> list[Any]:
-    times = pairing.latencies
-    counts = [pairing.counts[name] for name in COUNTS]
-    quantiles = [times.quantile(share) for share in (0.5, 0.9, 0.99)]
-    asks = sorted(pairing.rule.requests)
-    return [wire, pairing.rule.name, asks, *counts, times.count, times.least, *quantiles, times.most]
+        rows = []
+        for (wire, rule), pairing in self.pairs.found.items():
+            times, counts = pairing.latencies, pairing.counts
+            quantiles = (times.quantile(share) for share in (0.5, 0.9, 0.99))
+            row = [wire, rule, sorted(pairing.rule.requests), *(counts[name] for name in COUNTS)]
+            rows += [[*row, times.count, times.least, *quantiles, times.most]] if pairing.seen else []
+        return rows
 
 
 def meter(tokenizer: str | None, wire: str | None = None) -> tuple[Any, str | None]:

@@ -166,8 +166,6 @@ def spend(
 ) -> CountedLog:
     """Counts all messages of a log, or those of one wire, in one scan; ``sample`` messages of each wire are kept, and
     as many of all together. progress: as ``turnwire.scan`` takes it."""
-    import turnwire
-
     spent: dict[tuple[str, str], TokenUse] = {}
     names = registry.names()
     samples: dict[str, Sample] = {}

@@ -72,14 +72,16 @@ def export(file: str, kind: str | None) -> int:
 def append(file: str, sources: tuple[str, ...], wire: str | None) -> int:
     """Appends the new records and rejects of SOURCES to the ledger FILE, and creates it if necessary.
 
-    Each record is appended once: a further run continues where the last one stopped. Exits with 1 if a record is
-    damaged.
+    SOURCES are files, directories, globs or URLs. Each record is appended once: a further run continues where the last
+    one stopped. Exits with 1 if a record is damaged.
     """
     from turnwire.ledger import Ledger
 
+    names = inputs.checked(sources)
+    if inputs.STANDARD_INPUT in names:
+        raise click.UsageError("standard input has no position: a further run would append its records again")
     try:
         with Ledger(file) as ledger:
-            names = inputs.checked(sources)
             found = ingest(ledger, list(names), wire=inputs.wire_of(names, wire))
             write_lines([ledger.head().to_json()])
     except sqlite3.Error as error:
