@@ -240,6 +240,16 @@ class Turns:
         return self._scan.counts
 
     def __iter__(self) -> Iterator[Turn]:
+        last: Turn | None = None
+        for turn in self._every():
+            if last is not None and not _is_longer(last, turn):
+                yield last
+            last = turn
+        if last is not None:
+            yield last
+
+    def _every(self) -> Iterator[Turn]:
+        """The turns, also those that the next record has again."""
         for batch in self._scan:
             names = ("file", *batch.names)
             rows = (row for part in slices(batch, raw_times=True) for row in zip(*part, strict=True))
@@ -409,6 +419,20 @@ def _within(record: dict[str, Any], said: Said) -> Turn:
     return Turn(columns, said.role, said.parts, {})
 
 
+def _is_longer(before: Turn, now: Turn) -> bool:
+    """True if a record was written again under one id: with the parts that it had, the last of which may be longer."""
+    if not before.parts or before.parts[-1].block is not None or before.columns["wire"] != now.columns["wire"]:
+        return False  # pieces are joined
+    keys = _tables(now.columns["wire"])[0].keys
+    ids = [(value_at(before.record, path), value_at(now.record, path)) for path in keys]
+    if next((old != new for old, new in ids if MISSING not in (old, new)), True):
+        return False
+    *some, last = before.parts
+    then = now.parts[len(some) : len(some) + 1]
+    grown = [one._replace(text=last.text) == last and one.text.startswith(last.text) for one in then]
+    return now.parts[: len(some)] == some and any(grown)
+
+
 def _shape(value: Any, words: frozenset[str]) -> Any:
     """An object without its values, apart from those of some members: objects of one shape are read alike."""
     if type(value) is dict:
@@ -482,7 +506,7 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
         if table.repeats:
             again.add(turn)
         if goes_on:
-            _add(run[0], turn, same and _is_longer(run[0], turn, table))
+            _add(run[0], turn)
             open_key = key if turn.columns["kind"] == "usage" else open_key
         elif not run:
             run.append(turn)
@@ -559,21 +583,8 @@ def _continues(open_turn: Turn, turn: Turn, same: bool) -> bool:
     return same or (alone and before["wire"] == now["wire"] and before["conversation"] == now["conversation"])
 
 
-def _is_longer(before: Turn, now: Turn, table: Any) -> bool:
-    """True if a record was written again under one id: with the parts that it had, the last of which may be longer."""
-    ids = [(value_at(before.record, path), value_at(now.record, path)) for path in table.keys]
-    if next((old != new for old, new in ids if MISSING not in (old, new)), True):
-        return False
-    if not before.parts or before.parts[-1].block is not None:  # pieces are joined
-        return False
-    *some, last = before.parts
-    then = now.parts[len(some) : len(some) + 1]
-    grown = [one._replace(text=last.text) == last and one.text.startswith(last.text) for one in then]
-    return now.parts[: len(some)] == some and any(grown)
-
-
-def _add(open_turn: Turn, turn: Turn, again: bool) -> None:
-    open_turn.parts = turn.parts if again else open_turn.parts + turn.parts
+def _add(open_turn: Turn, turn: Turn) -> None:
+    open_turn.parts += turn.parts
     open_turn.left |= turn.left
     for name, count in turn.tokens.items():
         open_turn.tokens[name] = open_turn.tokens.get(name, 0) + count
