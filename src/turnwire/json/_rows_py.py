@@ -31,19 +31,6 @@ class Message(NamedTuple):
     raw: bytes
 
 
-class _Step(NamedTuple):
-    """A member of the objects at a path, of which something is wanted.
-
-    members, items: the prefixes of the members of its object, and of the objects in its array, or None; every: all of
-    its values are wanted.
-    """
-
-    path: str
-    members: str | None = None
-    items: str | None = None
-    every: bool = False
-
-
 class MessageValues:
     """Finds the values that plans name in the objects of their wires."""
 
@@ -55,25 +42,17 @@ class MessageValues:
                 if not self.values.get(value.path, Value("")).form:
                     self.values[value.path] = value
         self._parents = {path[:at] for path in self.values for at, letter in enumerate(path) if letter == "/"}
+        self._known = self._parents | self.values.keys()
         self._keyed: dict[str, tuple[str, dict[str, str]]] = {}  # member -> the value that goes by it, and its paths
-        paths = {*self.values, *self._parents}
-        for path in paths:
-            if path.endswith("]") and (by_key := keyed_step(path)) is not None:
-                self._keyed.setdefault(by_key[0], (by_key[2], {}))[1][by_key[1]] = path
+        for path in self._known:
+            if path.endswith("]") and (step := keyed_step(path)) is not None:
+                self._keyed.setdefault(step[0], (step[2], {}))[1][step[1]] = path
         self._by_key = {value for value, _ in self._keyed.values()}
-        self._by_path = {path: self._step(path) for path in paths}
-        self._steps: dict[str, dict[str, str | _Step]] = {}  # a path alone where nothing else is to be done
-        for path, step in self._by_path.items():
-            prefix, slash, key = path.rpartition("/")
-            is_simple = step == _Step(path) and path not in self._by_key and path not in self._keyed
-            self._steps.setdefault(prefix + slash, {})[key] = path if is_simple else step
-        self._words = [{word: number for number, word in enumerate(self._told(plan).words)} for plan in self._plans]
+        self._every = {path for path, value in self.values.items() if value.every}
+        self._special = self._parents | self._keyed.keys() | self._by_key | self._every
+        words = [self.values[plan.word].words if plan.word else () for plan in self._plans]
+        self._words = [{word: number for number, word in enumerate(every)} for every in words]
         self._needs = [[_needs(variant, self.values) for variant in plan.variants] for plan in self._plans]
-
-    def _step(self, path: str) -> _Step:
-        members = f"{path}/" if path in self._parents else None
-        items = f"{path}/*/" if f"{path}/*" in self._parents else None
-        return _Step(path, members, items, path in self.values and self.values[path].every)
 
     def read(self, fields: dict[str, Any], raw: bytes) -> Message:
         """The values of an object, which stands in ``raw``."""
@@ -82,27 +61,24 @@ class MessageValues:
         return found
 
     def _members(self, fields: dict[str, Any], prefix: str, found: Message) -> None:
-        steps = self._steps.get(prefix, {})
-        values, other = found.values, steps.get("{}")
+        values, known = found.values, self._known
         keyed = ahead = told = ""  # in an item of an array: the path of the value that goes by another member
         for key, value in fields.items():
-            step = steps.get(key, other)
-            if step is None:
+            path = prefix + key
+            if path not in known and (path := f"{prefix}{{}}") not in known:
                 continue
-            if isinstance(step, str):
-                values[step] = value
+            if keyed and path == told:
+                path = keyed
+            values[path] = value
+            if path not in self._special:
                 continue
-            if keyed and step.path == told:
-                step = self._by_path[keyed]
-            path, members, items, every = step
-            if members is not None and type(value) is dict:
-                self._members(value, members, found)
-            elif items is not None and type(value) is list:
+            if type(value) is dict and path in self._parents:
+                self._members(value, f"{path}/", found)
+            elif type(value) is list and f"{path}/*" in self._parents:
                 for item in value:
                     if type(item) is dict:
-                        self._members(item, items, found)
-            values[path] = value
-            if every:
+                        self._members(item, f"{path}/*/", found)
+            if path in self._every:
                 found.every.setdefault(path, []).append(value)
             if path in self._by_key:
                 ahead = path
@@ -111,10 +87,6 @@ class MessageValues:
                 keyed = paths.get(_short(value, found, 128) or "", "")
                 if keyed and ahead == told:
                     values[keyed] = values[told]
-
-    def _told(self, plan: WirePlan) -> Value:
-        """The value that tells the variant of a message."""
-        return self.values.get(plan.word, Value(plan.word))
 
     def variant_of(self, number: int, values: dict[str, Any]) -> int | None:
         """The number of the variant of a message of a plan, as its ``choose`` says; None for none."""
