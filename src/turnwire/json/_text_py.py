@@ -87,27 +87,28 @@ def _decoder(most: float) -> json.JSONDecoder:
     )
 
 
+_SPACE = b" \t\n\r"
 _SHORT = 1024
 """Characters of a key in a text that may hold one beyond the limit."""
 _QUICK, _QUICK_LONG = _decoder(inf), _decoder(_SHORT)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def _quick(raw: bytes, limits: Limits) -> dict[str, Any] | None:
-    """The object, where the standard library's reading of it is beyond doubt; else None."""
-    long = len(raw) > limits.key  # then a key may be longer than that; six bytes are an escape of one character
-    if len(raw) > limits.message or limits.integer_digits < 18 or (long and limits.key < 6 * _SHORT):
+def _quick(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int] | None:
+    """The object at a place and the offset after it, where the standard library's reading is beyond doubt; else None."""
+    long = len(raw) - at > limits.key  # then a key may be longer than that; six bytes are an escape of one character
+    if limits.integer_digits < 18 or (long and limits.key < 6 * _SHORT):
         return None
-    if raw.count(b"{") + raw.count(b"[") > min(limits.nesting, 200):
+    if raw.count(b"{", at) + raw.count(b"[", at) > limits.nesting:
         return None
     try:
-        text = raw.decode()
-        if not text.lstrip(" \t\n\r").startswith("{") or _SURROGATE_ESCAPE.search(text):
+        text = raw[at:].decode()
+        if not text.startswith("{") or _SURROGATE_ESCAPE.search(text):
             return None
-        result: dict[str, Any] = (_QUICK_LONG if long else _QUICK).decode(text)
-    except (ValueError, _Doubtful):
+        found, size = (_QUICK_LONG if long else _QUICK).raw_decode(text)
+    except (ValueError, _Doubtful, RecursionError):
         return None
-    return result
+    return found, at + (size if text.isascii() else len(text[:size].encode()))
 
 
 class Reader:
@@ -128,9 +129,9 @@ class Reader:
         """The object in ``data``. Raises DecodeError."""
         raw = input_bytes(data, self.wire)
         checked_limits(limits)
-        quick = _quick(raw, limits)
-        if quick is not None:
-            return quick
+        quick = _quick(raw, len(raw) - len(raw.lstrip(_SPACE)), limits)
+        if quick is not None and len(raw) <= limits.message and not raw[quick[1] :].strip(_SPACE):
+            return quick[0]
         return _Text(raw, self.wire, limits, self.keys).message()
 
     def read_source(self, data: str | Buffer, limits: Limits = LIMITS) -> tuple[dict[str, Any], str | bytes | None]:
@@ -389,14 +390,8 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 
 def parse(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int]:
     """The object at ``at`` and the offset after it. Raises DecodeError with reason and offset."""
-    if len(raw) - at <= limits.key and raw.count(b"{", at) + raw.count(b"[", at) <= limits.nesting:
-        try:
-            text = raw[at:].decode()
-            if not _SURROGATE_ESCAPE.search(text):
-                found, size = _QUICK.raw_decode(text)
-                return found, at + (size if text.isascii() else len(text[:size].encode()))
-        except (ValueError, _Doubtful, RecursionError):
-            pass
+    if (found := _quick(raw, at, limits)) is not None:
+        return found
     most = sys.get_int_max_str_digits() or limits.integer_digits
     shown = limits._replace(integer_digits=min(limits.integer_digits, most))
     value, behind = _Silent(raw, "json", shown, {}).containers(at)
