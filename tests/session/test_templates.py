@@ -13,9 +13,8 @@ from tests.session.material import composed
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
 from turnwire.session import Options
-from turnwire.session.planning import MOST_MISSED, Planner, again
 from turnwire.session.shapes import ARRAY, Event, Leaf, Member, Shape, Shapes, flatten, minified, parsed, unflatten
-from turnwire.session.templates import FARTHEST, one_more, time_of, time_text
+from turnwire.session.templates import FARTHEST, MOST_MISSED, Planner, again, one_more, time_of, time_text
 from turnwire.session.writing import Composer, candidates, read_events
 
 pytestmark = pytest.mark.once

@@ -95,7 +95,7 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _quick(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int] | None:
-    """The object at a place and the offset after it, where the standard library's reading is beyond doubt; else None."""
+    """The object at a place and the offset after it, where the reading of the standard library is beyond doubt."""
     long = len(raw) - at > limits.key  # then a key may be longer than that; six bytes are an escape of one character
     if limits.integer_digits < 18 or (long and limits.key < 6 * _SHORT):
         return None

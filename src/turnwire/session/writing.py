@@ -16,9 +16,21 @@ from turnwire.errors import EncodeError, expect_number
 from turnwire.session.aliases import Meter, Shortener, bare
 from turnwire.session.framing import BARE, HEADER, Chain, Settings, explanation, folded
 from turnwire.session.notation import one_line, told, written
-from turnwire.session.planning import Planner, again, marks_alone
 from turnwire.session.shapes import Event, Leaf, Shape, Shapes
-from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, Expected, State, Template, field_of
+from turnwire.session.templates import (
+    LATER,
+    MORE,
+    SAME,
+    SEEN,
+    TURN,
+    Expected,
+    Planner,
+    State,
+    Template,
+    again,
+    field_of,
+    marks_alone,
+)
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
