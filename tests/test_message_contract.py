@@ -205,14 +205,8 @@ def test_there_is_a_sample_of_each_public_class() -> None:
 
 
 _MODULES = {
-    "native": {
-        "nslip": "turnwire._native.nslip.codec",
-        "kick": "turnwire._native.kick.envelope",
-    },
-    "pure": {
-        "nslip": "turnwire.nslip._codec_py",
-        "kick": "turnwire.kick._envelope_py",
-    },
+    "native": {"nslip": "turnwire._native.nslip.codec", "kick": "turnwire._native.kick.envelope"},
+    "pure": {"nslip": "turnwire.nslip._codec_py", "kick": "turnwire.kick._envelope_py"},
 }
 
 

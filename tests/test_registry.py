@@ -169,11 +169,7 @@ def test_which_wires_are_chosen() -> None:
 
 PAGE = Path(__file__).parents[1] / "docs" / "development" / "wires.md"
 JOB = Path(__file__).parents[1] / "docs" / "jobs" / "add_a_wire.md"
-MESSAGES = {
-    "ping": "<<ada>bob:hello>>",
-    "memo": "MEMO ada\nIt rains.\nEND",
-    "poke": '{"poke":"soft","by":"ada"}',
-}
+MESSAGES = {"ping": "<<ada>bob:hello>>", "memo": "MEMO ada\nIt rains.\nEND", "poke": '{"poke":"soft","by":"ada"}'}
 DAMAGED = {"ping": "<<ada>bob:cut", "memo": "MEMO ada", "poke": '{"poke":"soft"}'}
 TRY = """if True:
     import sys, json, turnwire

@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import BACKENDS, PURE_HALF, needs_both
+from tests.conftest import PURE_HALF, needs_both
 from tests.fuzz.messages import MESSAGES
 from tests.levels import each_level, levels_of
 from tests.test_twins_at_edges import HEAD, both
 from turnwire import WIRES, DecodeError, Reason, kick
-from turnwire._backend import core_module
 
 FIRST = bytes.fromhex("80 8F BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8")
 """First bytes at the edges of what begins a character of two, three or four, or none."""
@@ -97,20 +96,6 @@ def test_bytes_that_are_none_at_every_place_of_long_text(wire: str, bad: bytes) 
             with pytest.raises(DecodeError) as caught:
                 turnwire.decode(front + bad + behind, wire=wire)
             assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, len(front)), (level, pad)
-
-
-@pytest.mark.parametrize("core", BACKENDS)
-@pytest.mark.parametrize("bad", CUT)
-def test_bytes_that_are_none_at_every_place_of_a_document(core: str, bad: bytes) -> None:
-    parse = core_module(core, "kick.format").parse
-    front, behind = "\u2afba\n".encode(), b"x" * 300 + b"\n"
-    for level in each_level(core_module(core, "kick.format")):
-        for pad in range(0, 300, 1 if level else 7):
-            for text in (b"y" * pad, ("\u00e9" * pad).encode()[:pad]):
-                if is_good(text):
-                    assert parse(front + text + behind)
-                    with pytest.raises(ValueError):
-                        parse(front + text + bad + behind)
 
 
 @pytest.mark.parametrize("letters", ["y", "\u00e9", "\u2014", "y\u2014", "\U0001f600"])

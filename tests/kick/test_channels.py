@@ -51,20 +51,6 @@ def test_everything_built_is_clean(twin: str) -> None:
     assert len({envelope.id for envelope in built}) == len(built)
 
 
-def test_values_that_are_given_are_kept() -> None:
-    given = {"id": GROUP, "timestamp": "2026-01-15T10:00:00Z", "index": "042"}
-    task = channels.dispatch("T-7", "WePlan", "x", **given)  # type: ignore[arg-type]
-    assert (task.id, task.timestamp) == (GROUP, "2026-01-15T10:00:00Z")
-    assert task.content == "⫻task/dispatch:T-7/042\nx\n"
-
-
-def test_correlation() -> None:
-    alone = channels.dispatch("T-7", "WePlan", "x")
-    grouped = channels.dispatch("T-7", "WePlan", "x", correlation_id=GROUP)
-    assert channels.status(alone, "Accepted").correlation_id == alone.id
-    assert channels.status(grouped, "Accepted").correlation_id == GROUP
-
-
 @pytest.mark.parametrize(
     ("call", "reason"),
     [

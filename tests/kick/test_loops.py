@@ -147,13 +147,6 @@ def test_a_stop_finds_a_task_by_the_id_of_its_dispatch() -> None:
     assert [(str(event.kind), event.subject) for event in monitor.feed(stop)] == [("stopped", task.id)]
 
 
-def test_a_violation_may_be_escalated_again() -> None:
-    monitor, alert = Monitor(), violation("T-1")
-    kinds(monitor, alert)
-    for _ in range(3):
-        assert kinds(monitor, channels.escalate(alert, "look", timestamp=AT)) == ["escalated"]
-
-
 def test_nobody_answers_a_question_of_their_own() -> None:
     monitor, asked = Monitor(), channels.context("WePlan", "Dima", "branch", "which?", timestamp=AT)
     kinds(monitor, asked)
@@ -224,13 +217,6 @@ def test_the_time_to_finish_counts_from_the_dispatch(accepted: float) -> None:
     assert overdue(monitor, 50.000001) == ["overdue"] and overdue(monitor, 1e9) == []
 
 
-@pytest.mark.parametrize("accept", [1.0, 60.0])
-def test_the_time_to_accept(accept: float) -> None:
-    monitor, task = Monitor(deadlines=Deadlines(accept=accept)), dispatch("T-1")
-    monitor.feed(task, 7.0)
-    assert overdue(monitor, 7.0 + accept) == [] and overdue(monitor, 7.5 + accept) == ["overdue"]
-
-
 @pytest.mark.parametrize("remember", [1, 2, 3])
 def test_what_has_ended_is_forgotten_with_all_its_dispatches(remember: int) -> None:
     monitor, task = Monitor(remember=remember), dispatch("T-1")
@@ -293,7 +279,7 @@ def test_a_violation_that_was_forgotten_is_not_known_by_its_task(remember: int) 
     alert = channels.violation("Auditor", "T-1", "x", timestamp=AT)
     told = [channels.escalate(alert, "look", timestamp=AT).replace(correlation_id=None) for _ in range(3)]
     assert [kinds(monitor, one) for one in (task, alert)] == [["dispatched"], ["violation", "paused"]]
-    assert [kinds(monitor, one) for one in told[:2]] == [["escalated"]] * 2
+    assert [kinds(monitor, one) for one in told[:2]] == [["escalated"]] * 2  # as often as somebody likes
     for number in range(remember):
         other = channels.violation("Auditor", f"X-{number}", "x", timestamp=AT)
         for envelope in (other, channels.escalate(other, "look", timestamp=AT)):

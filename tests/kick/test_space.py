@@ -260,12 +260,11 @@ def test_bad_utf8_is_found_anywhere(core: Callable[[str], ModuleType]) -> None:
     module = core("kick.format")
     for level in each_level(module):
         sizes = (*range(0, 137 if level else 3), 255, 256, 16380, 16384, 40000)
-        for size in sizes:
-            for piece in BAD_UTF8:
-                for tail in (b"", b"\n", b"x" * 150):
-                    data = "⫻a\n".encode() + b"y" * size + piece + tail
-                    caught = raised(DecodeError, module.parse, data, True)
-                    assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 5 + size)
+        for size, piece, tail in itertools.product(sizes, BAD_UTF8, (b"", b"\n", b"x" * 150)):
+            for before in ("y" * size, "é" * (size // 2))[: 1 + (size % 2 == 0 and size < 137)]:
+                data = "⫻a\n".encode() + before.encode() + piece + tail
+                caught = raised(DecodeError, module.parse, data, True)
+                assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 5 + size)
         for good in ("é", "€", "😀", "\ud7ff", "\ue000", "\U0010ffff", "\x7f\u0080\u07ff\u0800\uffff\U00010000"):
             data = ("⫻a\n" + good * 9000).encode()
             assert module.parse(data, True)[2][0].content == good * 9000
@@ -332,9 +331,7 @@ def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
 
 
 @pytest.mark.parametrize("tail", ["\n", "\r\n", " \n", "\n\n", "\n \t\n", "\n\u2003"])
-def test_content_that_would_lose_its_end_is_refused_unless_it_is_to_be_trimmed(
-    tail: str,
-) -> None:
+def test_content_that_would_lose_its_end_is_refused_unless_it_is_to_be_trimmed(tail: str) -> None:
     made = Section
     for text in ("x", "\n x", ""):
         kept = f"{text} " if text and tail == " \n" else text

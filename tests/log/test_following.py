@@ -129,10 +129,7 @@ def test_truncation(tmp_path: Path) -> None:
     path.write_bytes(record(0) + record(1) + record(2)[:5])
     longer = b"a new beginning\n" + record(9) * 5  # than before, but it begins otherwise
     seen, _ = stepped(
-        path,
-        lambda: path.write_bytes(record(7)),
-        lambda: append(path, record(8)),
-        lambda: path.write_bytes(longer),
+        path, lambda: path.write_bytes(record(7)), lambda: append(path, record(8)), lambda: path.write_bytes(longer)
     )
     assert seen == [[0, 1], [7], [8], [9] * 5]
 

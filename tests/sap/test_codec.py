@@ -209,10 +209,7 @@ def test_any_buffer_and_the_line_of_a_fault() -> None:
     text = json.dumps(changed(TASK, "/target/capability", ...), indent=1)
     for data in (text, text.encode(), bytearray(text.encode()), memoryview(text.encode())):
         caught = raised(DecodeError, sap.decode, data)
-        assert (caught.path, caught.line) == (
-            "/target/capability",
-            text[: text.index('"target"')].count("\n") + 1,
-        )
+        assert (caught.path, caught.line) == ("/target/capability", text[: text.index('"target"')].count("\n") + 1)
 
 
 def test_receipts() -> None:

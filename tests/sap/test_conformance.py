@@ -72,10 +72,7 @@ HIT = {"hit": True, "cacheKey": "sapck1:sha256:00", "ageSec": 86399}
             ],
             [5],
         ),
-        (
-            [TASK, changed(RESULT, "/status", "FAILED", "/error", {"code": "CACHE_MISS", "message": ""})],
-            [5, 12],
-        ),
+        ([TASK, changed(RESULT, "/status", "FAILED", "/error", {"code": "CACHE_MISS", "message": ""})], [5, 12]),
         ([TASK, changed(RESULT, "/metrics", ..., "/constitutionalEvidence/policyChecks", ...)], [6]),
         ([TASK, changed(RESULT, "/correlationId", TASK["taskId"])], [7]),
         ([TASK, changed(RESULT, "/taskId", TASK["correlationId"])], [7]),

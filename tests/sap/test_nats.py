@@ -249,13 +249,7 @@ async def test_a_signed_task_cannot_be_changed_and_is_done_once_however_often_it
         ):
             assert "UNAUTHORIZED" in await put(other, "A-prime", good)
         mine = sign(sap.encode(one).encode(), KEYS["M-allory"])
-        for name, signature in (
-            ("A-prime", mine),
-            ("A-prime", ""),
-            ("M-allory", mine),
-            ("nobody", good),
-            ("", good),
-        ):
+        for name, signature in (("A-prime", mine), ("A-prime", ""), ("M-allory", mine), ("nobody", good), ("", good)):
             assert "UNAUTHORIZED" in await put(one, name, signature), name
         assert agent.transcript is not None
         assert not [entry for entry in agent.transcript if entry.kind == STARTED_KIND], "nothing was done"
