@@ -59,7 +59,7 @@ HOTTEST = {
     f"turnwire._native.{name}"
     for name in ("nslip.codec", "csp.codec", "json.codec", "log.search", "log.aggregate", "log.arrow", "common.door")
 }
-"""Modules that cost 3 % or more at less than -O3, by instructions of scans and of messages (``make gate``), or of a file to Arrow."""
+"""Modules that cost 3 % or more at less than -O3, by instructions of scans, of files to Arrow and of messages."""
 ANNOTATED = {f"turnwire._native.{name}" for name in ("nslip.codec", "kick.envelope")}
 """Those with public classes: made as Python makes its own, these have ``__annotations__``, which no static type has."""
 INLINED = (

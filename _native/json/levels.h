@@ -92,15 +92,18 @@ static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *en
     x->behind[0] = p;
     x->reached = 0;
     const tw_template *last = NULL;
+    if (x->before && x->before->follows) tw_try_first(x, x->before->follows);
     for (int i = 0; i < x->template_count; i++) {
         tw_template *m = x->templates[i];
-        /* One that parts from the last one before the place up to which that fitted does not fit either. */
-        if (last && m->shared[last->id] < x->reached) continue;
+        if (last && m->apart[last->id] < x->reached) continue;
+        int first = last && m->shared[last->id] < x->reached ? m->shared[last->id] : x->reached;
         last = m;
-        const uint8_t *behind = tw_fit(x, m, p, x->reached);
+        const uint8_t *behind = tw_fit(x, m, p, first);
         if (behind) {
             x->unfit = NULL;
             x->fitted = m;
+            if (x->before) x->before->follows = m;
+            x->before = m;
             if (i) tw_template_first(x, i);
             x->fits++;
             x->misfits -= x->misfits < 2 ? x->misfits : 2;
@@ -149,7 +152,7 @@ static void tw_check_templates(tw_json *x)
         while (x->template_count) free(x->templates[--x->template_count]);
     memcpy(x->made_for, x->asked, sizeof x->asked);
     x->templates_made = x->fits = x->misfits = x->pause = 0;
-    x->fitted = NULL;
+    x->fitted = x->before = NULL;
     x->unfit = NULL;
 }
 

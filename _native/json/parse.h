@@ -107,6 +107,7 @@ typedef struct {
     uint64_t asked[TW_NODE_WORDS];           /* a bit for each node that fills a column; and for each that did ... */
     uint64_t made_for[TW_NODE_WORDS];        /* ... when the templates were made */
     tw_template *templates[TW_TEMPLATES];             /* the one that fitted last first */
+    tw_template *before;                        /* the one that fitted last of all, or NULL */
     tw_template *fitted;                        /* the one that the object was read with, or NULL; and ... */
     const uint8_t *unfit;                    /* an object that none fitted, and which was not read yet */
     int surely;                              /* ... its verdict stands */

@@ -205,7 +205,8 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     if (first) {
         c->offset[row] = (int64_t)(first - base) + shift;
         c->size[row] = (int64_t)(behind - first);
-        int escaped = fill->fill == TW_FILL_TEXT ? v->b.escaped : memchr(first, '\\', (size_t)(behind - first)) != NULL;
+        int escaped = v->b.escaped || fill->fill == TW_FILL_ITEM;
+        if (escaped && fill->fill != TW_FILL_TEXT) escaped = memchr(first, '\\', (size_t)(behind - first)) != NULL;
         if (escaped && c->escaped < 64) *present |= (uint64_t)1 << c->escaped;
     } else if (c->width == 1) ((uint8_t *)c->values)[row] = (uint8_t)whole;
     else ((int64_t *)c->values)[row] = whole;

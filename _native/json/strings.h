@@ -100,9 +100,13 @@ static inline unsigned tw_small_number(const uint8_t *p)
 static inline const uint8_t *tw_slash(const uint8_t *p, const uint8_t *end)
 {
 #ifdef TW_SSE2
-    for (; end - p >= 16; p += 16) {
-        unsigned slash = tw_are(_mm_loadu_si128((const __m128i *)(const void *)p), '\\');
-        if (slash) return p + tw_low_zeros_32(slash);
+    if (end - p >= 16) {
+        const uint8_t *last = end - 16;      /* the last sixteen may have been looked at in part */
+        for (unsigned slash;; p = last - p > 16 ? p + 16 : last) {
+            slash = tw_are(_mm_loadu_si128((const __m128i *)(const void *)p), '\\');
+            if (slash) return p + tw_low_zeros_32(slash);
+            if (p == last) return end;
+        }
     }
 #endif
     while (p < end && *p != '\\') p++;

@@ -40,8 +40,10 @@ struct tw_template {
     int slots, notes, asked, leaves;         /* asked: so many notes are of nodes that fill a column; they come first */
     int wire, variant;                       /* the verdict */
     int id;                                  /* the number that it has for others */
-    uint8_t shared[TW_TEMPLATES];               /* by id of another: so many slots, and the text before each, are the same */
+    uint8_t shared[TW_TEMPLATES];               /* by id of another: so many slots, and the text before each, are the same; */
+    uint8_t apart[TW_TEMPLATES];                /* an object in which one more slot of the other is filled does not fit this */
     int one_line;                            /* there is no newline in the text */
+    struct tw_template *follows;             /* the one that fitted behind it last, or NULL */
     size_t size, last;                       /* of the text; of what stands behind the last slot */
     uint64_t noted[TW_NODE_WORDS];
     tw_slot slot[TW_MOST_SLOTS];
@@ -286,25 +288,35 @@ static int tw_cast(tw_template *m, const tw_json *x, const uint8_t *p, size_t si
     return 1;
 }
 
-/* How many slots, and the text before each, two templates share. */
-static int tw_shared_slots(const tw_template *a, const tw_template *b)
+enum { TW_NEVER = 255 };
+
+/* The slots, and the text before each, that two templates share; *apart: the same number where no object fits both, or TW_NEVER: one
+ * of them may only have a slot where the other has text. */
+static uint8_t tw_shared_slots(const tw_template *a, const tw_template *b, uint8_t *apart)
 {
-    size_t at = 0;
-    int i = 0;
-    for (; i < a->slots && i < b->slots; i++) {
+    size_t at = 0, size, other_size;
+    int i = 0, kinds = 0;
+    *apart = 0;
+    if (a->last == SIZE_MAX || b->last == SIZE_MAX) return 0; /* nothing fits one of them */
+    for (;; i++) {
+        size = i < a->slots ? a->slot[i].before : a->last;
+        other_size = i < b->slots ? b->slot[i].before : b->last;
+        if (size != other_size || i >= a->slots || i >= b->slots || memcmp(a->text + at, b->text + at, size)) break;
         const tw_slot *one = &a->slot[i], *other = &b->slot[i];
-        if (one->before != other->before || memcmp(a->text + at, b->text + at, one->before)) break;
-        if (one->kind != other->kind || one->node != other->node || one->guarded != other->guarded) break;
-        at += one->before;
+        kinds = one->kind != other->kind;
+        if (kinds || one->node != other->node || one->guarded != other->guarded) break;
+        at += size;
     }
-    return i;
+    *apart = kinds || memcmp(a->text + at, b->text + at, size < other_size ? size : other_size) ? (uint8_t)i : TW_NEVER;
+    return (uint8_t)i;
 }
 
 static void tw_share_slots(tw_json *x, tw_template *template)
 {
     for (int i = 0; i < x->template_count; i++) {
         tw_template *other = x->templates[i];
-        template->shared[other->id] = other->shared[template->id] = (uint8_t)tw_shared_slots(template, other);
+        template->shared[other->id] = other->shared[template->id] = tw_shared_slots(template, other, &template->apart[other->id]);
+        other->apart[template->id] = template->apart[other->id];
     }
 }
 
@@ -316,6 +328,7 @@ static int tw_new_place(tw_json *x)
     x->templates[place] = (tw_template *)malloc(sizeof(tw_template));
     if (!x->templates[place]) return -1;
     x->templates[place]->id = place;
+    x->templates[place]->follows = NULL;
     x->template_count++;
     return place;
 }
@@ -340,6 +353,14 @@ static void tw_template_first(tw_json *x, int place)
     tw_template *template = x->templates[place];
     for (; place; place--) x->templates[place] = x->templates[place - 1];
     x->templates[0] = template;
+}
+
+/* The same, of one of the templates. */
+static inline void tw_try_first(tw_json *x, const tw_template *template)
+{
+    int place = 0;
+    while (x->templates[place] != template) place++;
+    if (place) tw_template_first(x, place);
 }
 
 /* Values unlikely to repeat. */

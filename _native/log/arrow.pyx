@@ -17,7 +17,7 @@ cdef extern from "Python.h":
     bint Py_IsInitialized() nogil
 
 cdef extern from "_native/json/strings.h" nogil:
-    size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
+    size_t tw_unescape_in(const uint8_t *p, const uint8_t *end, const uint8_t *hard, uint8_t *out)
 
 cdef extern from "_native/json/decimals.h" nogil:
     void tw_decimal_tables()
@@ -195,7 +195,7 @@ cdef tuple ended(tw_texts *texts, list data, object out, Py_ssize_t count, bint 
         return nulls, (bitmap, zeros(16 * count), b""), None
     data = data[: (2 if texts.arena_size else 1) if texts.tally.points else 0]
     if texts.tally.escaped and json:
-        (side,) = rooms(1, texts.tally.escaped_bytes)
+        (side,) = rooms(1, texts.tally.escaped_bytes + 16)  # which are written by sixteen
         data.append(side[: without_escapes(texts, count, side, <int32_t>len(data))])
     elif texts.tally.escaped:
         data += plain(len(data), out)
@@ -208,7 +208,7 @@ cdef int64_t without_escapes(tw_texts *texts, Py_ssize_t count, object side, int
     """Texts with escapes, insides of JSON strings, into buffer ``number`` without them, and their views; the bytes written."""
     cdef int64_t offset, length, told, size = texts.tally.escaped_bytes, written = 0
     cdef const uint8_t *s
-    cdef uint8_t *to = <uint8_t *>memory(side, size)
+    cdef uint8_t *to = <uint8_t *>memory(side, size + 16)
     cdef Py_ssize_t first, row
     cdef uint64_t left
     for first in range(0, count, 64):
@@ -221,7 +221,7 @@ cdef int64_t without_escapes(tw_texts *texts, Py_ssize_t count, object side, int
                 s, offset, told = texts.arena, offset - told, texts.arena_size
             if not (0 <= offset <= told and 0 <= length <= min(told - offset, size - written)):
                 raise ValueError("a text lies outside")
-            length = <int64_t>tw_unescape(s + offset, s + offset + length, to + written)
+            length = <int64_t>tw_unescape_in(s + offset, s + offset + length, s + told, to + written)
             tw_view(texts.out + 16 * row, to, size, written, length, number)
             written += length
     return written
