@@ -26,6 +26,12 @@ static int64_t tw_exported;
 
 static inline int64_t tw_count_exported(int64_t more) { return tw_add_counted(&tw_exported, more); }
 
+static inline uint64_t tw_mask_at(const void *masks, int width, size_t row)
+{
+    if (width == 2) return ((const uint16_t *)masks)[row];
+    return width == 4 ? ((const uint32_t *)masks)[row] : ((const uint64_t *)masks)[row];
+}
+
 /* The bits of masks of `width` bytes, for each bit a plane: a bit a row, the first row lowest, in whole words of 64 rows. */
 TW_ALWAYS void tw_planes_of(const uint8_t *masks, size_t width, size_t count, uint8_t *planes)
 {
@@ -57,7 +63,7 @@ TW_ALWAYS void tw_planes_of(const uint8_t *masks, size_t width, size_t count, ui
     }
 #else
     for (size_t row = 0; row < count; row++) {
-        uint64_t mask = width == 2 ? ((const uint16_t *)masks)[row] : width == 4 ? ((const uint32_t *)masks)[row] : ((const uint64_t *)masks)[row];
+        uint64_t mask = tw_mask_at(masks, (int)width, row);
         for (; mask; mask &= mask - 1) planes[(size_t)tw_low_zeros(mask) * plane + row / 8] |= (uint8_t)(1 << row % 8);
     }
 #endif
