@@ -188,12 +188,12 @@ def named(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def scratch(parent: Path, mode: int = 0o700) -> Iterator[Path]:
+def scratch(parent: Path) -> Iterator[Path]:
     """A hidden directory for what may make files of its own beside a file, such as SQLite; it is gone, with all that is
     in it, when the block ends, and where the process was killed, when somebody next writes to ``parent``."""
     path, held = _temporary(parent), None
     try:
-        path.mkdir(mode)
+        path.mkdir(0o700)
         if fcntl is not None:
             held = os.open(path, os.O_RDONLY)
             with suppress(OSError):

@@ -237,6 +237,10 @@ def moment(**after: float) -> datetime | None:
         return None
 
 
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+"""The dialect of all JSON Schemas here."""
+
+
 def without_dialect(schema: dict[str, Any]) -> dict[str, Any]:
     """A JSON Schema as a part of a larger one: what ``$defs`` has stands where it is referred to."""
     definitions = schema.get("$defs", {})

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from _thread import RLock  # threading would cost the import of it
+from functools import cache
 from importlib import import_module
 
 from turnwire import _backend
@@ -78,14 +79,10 @@ def _with(file: str, *below: str) -> list[str]:
     return sorted(names)
 
 
+@cache
 def _format_names() -> tuple[str, ...]:
     """The names of the formats that turnwire knows; looked for once, and none of them is imported."""
-    global _formats
-    _formats = _formats or tuple(_with("__init__.py", "formats"))
-    return _formats
-
-
-_formats: tuple[str, ...] = ()
+    return tuple(_with("__init__.py", "formats"))
 
 
 def _may_have_entries() -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import _backend
 from turnwire.contract import record_bytes
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES
+from turnwire.message import DIALECT
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -53,7 +54,7 @@ def json_schema() -> dict[str, Any]:
     properties["type"]["enum"] = list(TYPES)
     properties["channel"]["pattern"] = rf"^{SIGIL}[^\s{SIGIL}/]+/[^\s{SIGIL}]+$"
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DIALECT,
         "$id": "urn:turnwire:kick:envelope",
         "title": "KickLang envelope",
         "type": "object",

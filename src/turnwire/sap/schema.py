@@ -12,11 +12,10 @@ from turnwire.errors import Issue, MissingDependency, Reason, needs
 from turnwire.json.faults import pointer_step
 from turnwire.json.fields import Field, Table
 from turnwire.json.text import write
-from turnwire.message import without_dialect
+from turnwire.message import DIALECT, without_dialect
 from turnwire.sap.messages import MESSAGES, Result, Task
 from turnwire.sap.spec import Kind
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _CONDITIONS: dict[str, list[dict[str, Any]]] = {
     Result.TABLE.name: [
         {

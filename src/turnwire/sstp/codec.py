@@ -14,6 +14,7 @@ from turnwire.json._codec_py import Kind as PlainKind, Row
 from turnwire.json.faults import kind_of
 from turnwire.json.fields import Field, Table, findings as table_findings, row_of
 from turnwire.json.text import compacted, input_bytes, reader, refusal, write
+from turnwire.message import DIALECT
 from turnwire.registry import reading
 from turnwire.sstp.messages import CLASSES, KEYS, Message
 from turnwire.sstp.spec import HEADER, MEANING, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, WIRE, Kind
@@ -221,8 +222,6 @@ def _error(reason: Reason, where: str, text: str) -> Issue:
 
 
 # --- JSON Schema (draft 2020-12), made from the tables that judge ---
-
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema(kind: Kind | str | None = None, *, strict: bool = True) -> dict[str, Any]:
