@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
@@ -36,11 +36,6 @@ class Coded(NamedTuple):
 
     names: Sequence[str]
     codes: NDArray[np.int64]
-
-    def values(self) -> Iterator[str | None]:
-        """The value of each row."""
-        names = [*self.names, None]  # code -1 picks the last
-        return map(names.__getitem__, self.codes.tolist())
 
 
 def number_of(text: str | None) -> int:
