@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import needs
 from turnwire.read.exporting import Span, spans
-from turnwire.read.turns import merged, turns
+from turnwire.read.turns import Turns, merged
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -28,7 +28,7 @@ def export_spans(
     """
     with needs("otel", "spans for an exporter need OpenTelemetry"):
         from opentelemetry.sdk.trace.export import SpanExportResult
-    found = turns(source, wire=wire, conversation=conversation, **options)
+    found = Turns(source, wire=wire, conversation=conversation, **options)
     total = 0
     each = (one for one in spans(merged(found)) if isinstance(one, Span))
     while some := list(islice(each, _BATCH)):

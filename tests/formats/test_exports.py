@@ -24,7 +24,7 @@ from turnwire.ledger import Ledger
 from turnwire.nslip import Act, FrameType, SlipMessage, Slot
 from turnwire.otel import export_spans
 from turnwire.read.exporting import FORMS, Exported, export
-from turnwire.read.turns import turns
+from turnwire.read.turns import Turns
 from turnwire.read.usage import TOKENS, usage
 
 pytestmark = pytest.mark.once
@@ -322,7 +322,7 @@ def test_a_record_that_is_written_again_is_exported_once() -> None:
         data = samples.text([record("Hel", "a"), record("Hello world", uuid)])
         [line] = export(data, "openai")
         assert json.loads(line.text or "")["content"] == expected
-        assert "\n".join(turn.text() for turn in turns(data)) == expected
+        assert "\n".join(turn.text() for turn in Turns(data)) == expected
 
 
 def test_convert_writes_them(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from turnwire.ledger import Ledger
 from turnwire.log import group_by, stats
 from turnwire.log.cluster_plan import plan, read_block
 from turnwire.read.exporting import export
-from turnwire.read.turns import turns
+from turnwire.read.turns import Turns
 from turnwire.read.usage import usage
 from turnwire.report.build import report
 
@@ -153,8 +153,8 @@ def test_every_entry_reads_them(tmp_path: Path, scan_core: str) -> None:
     with Ledger(tmp_path / "kept.db") as ledger:
         ingest(ledger, path, batch_bytes=600)
         assert {one: len([*ledger.find("codex", one)]) for one in sessions} == sessions
-    assert {turn.columns["conversation"] for turn in turns(path)} == {*sessions}
-    assert [turn.text() for turn in turns(path, conversation="old-1")] == ["", "go on"]
+    assert {turn.columns["conversation"] for turn in Turns(path)} == {*sessions}
+    assert [turn.text() for turn in Turns(path, conversation="old-1")] == ["", "go on"]
 
 
 def test_the_samples_of_an_evaluation_have_its_id(scan_core: str) -> None:
@@ -203,7 +203,7 @@ def test_a_thread_is_read() -> None:
     for by, value in (("tool", "command_execution"), ("session", 'caf\u00e9 "1"')):
         [row] = usage(data, by).rows
         assert (row[by], row["input_tokens"], row["cache_read_tokens"], row["output_tokens"]) == (value, 50, 40, 12)
-    told = [(turn.role, part.kind, part.text, part.failed) for turn in turns(data) for part in turn.parts]
+    told = [(turn.role, part.kind, part.text, part.failed) for turn in Turns(data) for part in turn.parts]
     assert told == [
         ("assistant", "reasoning", "I run it", False),
         ("assistant", "call", "", False),
@@ -259,7 +259,7 @@ def thought(*texts: str) -> dict[str, Any]:
 )
 def test_what_is_said_twice_is_shown_once(lines: list[dict[str, Any]], said: list[str]) -> None:
     lines = [{**line, "timestamp": f"2026-05-20T10:00:{place:02}Z"} for place, line in enumerate(lines)]
-    assert [part.text for turn in turns(samples.text(lines)) for part in turn.parts] == said
+    assert [part.text for turn in Turns(samples.text(lines)) for part in turn.parts] == said
     assert sum(map(len, turnwire.scan(samples.text(lines), wire="codex"))) == len(lines)
 
 
@@ -287,7 +287,7 @@ def test_a_call_fails_by_its_exit_code(payload: dict[str, Any], failed: bool | N
     assert len([*turnwire.scan(data, wire="codex", where={"failed": True})]) == (failed is True)
     [row] = [row for row in stats(data, wire="codex").rows() if row["stat"] == "tool"]
     assert (row["answered"], row["failed"]) == (1, int(failed is True))
-    assert [part.failed for turn in turns(data) for part in turn.parts] == [False, failed is True]
+    assert [part.failed for turn in Turns(data) for part in turn.parts] == [False, failed is True]
 
 
 @pytest.mark.parametrize("step", [1, 3])

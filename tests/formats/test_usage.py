@@ -24,7 +24,7 @@ from turnwire import UnknownName
 from turnwire.formats.prices import PRICES as PACKAGED, price_of
 from turnwire.log import stats
 from turnwire.read.exporting import export
-from turnwire.read.turns import turns
+from turnwire.read.turns import Turns
 from turnwire.read.usage import BY, MODES, Usage, known_folders, usage
 from turnwire.report import report
 
@@ -416,7 +416,7 @@ def test_providers_differ_in_whether_cached_tokens_are_input_and_reasoning_is_ou
     ):
         counts = {name: {**said[name], **({"total_tokens": totals[name]} if given else {})} for name in names}
         sample = {"id": 1, "epoch": 1, "input": "q", "target": "a", "messages": [], "model_usage": counts}
-        found, [*_, turn] = usage(samples.text([sample])).total, turns(samples.text([sample]))
+        found, [*_, turn] = usage(samples.text([sample])).total, Turns(samples.text([sample]))
         assert found["input_tokens"] == turn.tokens["input_tokens"] == fresh
         assert found["output_tokens"] == turn.tokens["output_tokens"] == written
         assert not given or found["tokens"] == sum(totals[name] for name in names)
@@ -655,7 +655,7 @@ def test_what_comes_again_is_a_copy_by_its_id_and_counts_once(
         (tmp_path / f"{number}.jsonl").write_bytes(samples.text(lines))
     log, price = str(tmp_path), {"m-1": RATES}
     if "turns" in case:
-        assert len([*turns(log)]) == case["turns"]
+        assert len([*Turns(log)]) == case["turns"]
     if "tools" in case:
         found = stats(log, wire="formats")
         rows = [row for row in found.calls.rows(9) if row["stat"] == "tool"]

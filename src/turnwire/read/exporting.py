@@ -20,7 +20,7 @@ from turnwire.formats.table import sources_of
 from turnwire.json.plan import value_at
 from turnwire.log.scanning import Counts
 from turnwire.read.pairing import Unnamed
-from turnwire.read.turns import COLUMNS, TOKENS, Turn, Turns, arguments_of, merged, turns, write
+from turnwire.read.turns import COLUMNS, TOKENS, Turn, Turns, arguments_of, merged, write
 
 _MOST_OPEN = 1_000
 """Calls of tools that wait for their results, and conversations, at one time; of more the oldest are not waited for."""
@@ -327,7 +327,7 @@ def export(source: Any, to: str, *, wire: str | None = None, **options: Any) -> 
     UnknownName for another ``to``, and the errors of a scan.
     """
     expect_one_of(to, "to", FORMS)
-    return Export(turns(source, wire=wire, **options), to)
+    return Export(Turns(source, wire=wire, **options), to)
 
 
 _BLOCKS = ("text", "image", "document")

@@ -220,10 +220,16 @@ def _held(value: Any, enclosing: tuple[tuple[str, ...], ...], held: tuple[Any, .
 
 
 class Turns:
-    """The turns of a scan, one per record, or several of a record that holds messages; iterate it only once.
-    ``counts``: those of the scan so far."""
+    """The turns of sessions in file order, without repeated records: one per record, or several of a record that holds
+    messages; iterate it only once.
 
-    def __init__(self, source: Any, wire: str | None, conversation: str | None, options: dict[str, Any]) -> None:
+    source, options: those of :func:`turnwire.scan`. wire: one format; all by default. conversation: only this one.
+    Raises the errors of a scan.
+    """
+
+    def __init__(
+        self, source: Any, *, wire: str | None = None, conversation: str | None = None, **options: Any
+    ) -> None:
         where = None if conversation is None else {"conversation": conversation}
         asked = {"columns": ("line", *COLUMNS), "where": where, "errors": "skip", **options}
         self._scan = scan(source, wire=wire or FORMATS, **asked)
@@ -459,15 +465,6 @@ def _tables(wire: str) -> tuple[Any, tuple[Compiled, ...]]:
     """The table of a format, and its layouts."""
     table = registry.formats()[wire].table
     return table, tuple(Compiled(wire, layout) for layout in table.layouts)
-
-
-def turns(source: Any, *, wire: str | None = None, conversation: str | None = None, **options: Any) -> Turns:
-    """Yields the records of sessions in file order, without repeated records.
-
-    source, options: those of :func:`turnwire.scan`. wire: one format; all by default. conversation: only this one.
-    Raises the errors of a scan.
-    """
-    return Turns(source, wire, conversation, options)
 
 
 def merged(found: Iterable[Turn]) -> Iterator[Turn]:

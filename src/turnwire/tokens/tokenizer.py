@@ -13,7 +13,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from itertools import chain, pairwise
 from pathlib import Path
 from threading import Lock, Thread, current_thread, main_thread
@@ -46,9 +46,9 @@ _LOOKS = 64
 class Tokenizer:
     """Counts tokens. Created by :func:`turnwire.tokens.load`; thread-safe.
 
-    native: a splintr tokenizer. specials: the special tokens that it recognises in text. careful: creates the same
-    tokenizer with slower, more exact regular expressions. composed: whether text is first normalised to NFC. symbols:
-    whether some tags are always one token.
+    make: creates a splintr tokenizer. careful: whether some texts need one with slower, more exact regular expressions.
+    special: whether it has special tokens, which a file of ranks has not. composed: whether text is first normalised to
+    NFC. symbols: whether some tags are always one token.
 
     Attributes:
         name: the name that ``count`` accepts, or the path of your file.
@@ -57,20 +57,23 @@ class Tokenizer:
 
     def __init__(
         self,
-        native: Any,
+        make: Callable[[], Any],
         name: str,
         provenance: str,
-        specials: Iterable[str],
-        careful: Callable[[], Any],
+        *,
+        careful: bool = False,
+        special: bool = True,
         composed: bool = False,
         symbols: bool = False,
     ) -> None:
-        if not hasattr(native, "encode_ordinary"):
-            raise TypeError(f"a Tokenizer must be created by turnwire.tokens.load, not from {type(native).__name__}")
+        if not callable(make):
+            raise TypeError(f"a Tokenizer must be created by turnwire.tokens.load, not from {type(make).__name__}")
+        native = make()
+        specials: list[str] = list(native.special_tokens()) if special else []
         self.name = name
         self.provenance = provenance
         self._native = native
-        self._careful = careful
+        self._careful = cache(lambda: make().pcre2() if careful else native)
         self._composed = composed
         self._specials = frozenset(specials)
         self._symbols: dict[str, list[int] | None] | None = {} if symbols else None
@@ -389,10 +392,14 @@ def load(tokenizer: str | os.PathLike[str] | Tokenizer, *, pattern: str | None =
 
 @cache
 def _packed(wanted: Vocabulary) -> Tokenizer:
-    def make() -> Any:
-        return splintr().Tokenizer.from_pretrained(wanted.packed)
-
-    return _tokenizer(make, wanted.name, wanted.provenance, wanted.packed in CAREFUL, wanted=wanted)
+    return Tokenizer(
+        lambda: splintr().Tokenizer.from_pretrained(wanted.packed),
+        wanted.name,
+        wanted.provenance,
+        careful=wanted.packed in CAREFUL,
+        composed=wanted.composed,
+        symbols=wanted.symbols,
+    )
 
 
 @cache
@@ -404,29 +411,11 @@ def _file(name: str, pattern: str | None, state: tuple[int, ...]) -> Tokenizer:
         chosen = _pattern(package, data, pattern)
         _expect_ranks(data, name)
         careful = chosen == package.O200K_BASE_PATTERN
-        return _tokenizer(lambda: package.Tokenizer.from_bytes(data, chosen, {}), name, YOURS, careful, special=False)
+        of_ranks = partial(package.Tokenizer.from_bytes, data, chosen, {})
+        return Tokenizer(of_ranks, name, YOURS, careful=careful, special=False)
     if pattern is not None:
         raise ValueError("a tokenizer.json has its own pattern; pattern= is only for .tiktoken files")
-    return _tokenizer(lambda: package.from_json_bytes(data), name, YOURS, False)
-
-
-def _tokenizer(
-    make: Callable[[], Any],
-    name: str,
-    provenance: str,
-    careful: bool,
-    wanted: Vocabulary | None = None,
-    special: bool = True,
-) -> Tokenizer:
-    """special: whether there are special tokens, which a file of ranks has not."""
-    native = make()
-
-    @cache
-    def exact() -> Any:
-        return make().pcre2() if careful else native
-
-    composed, symbols = (False, False) if wanted is None else (wanted.composed, wanted.symbols)
-    return Tokenizer(native, name, provenance, native.special_tokens() if special else (), exact, composed, symbols)
+    return Tokenizer(partial(package.from_json_bytes, data), name, YOURS)
 
 
 def _pattern(package: ModuleType, data: bytes, pattern: str | None) -> str:

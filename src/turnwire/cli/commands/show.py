@@ -37,7 +37,7 @@ def command(sources: tuple[str, ...], wire: str | None, conversation: str | None
     input; or the id of a session in the folders of this machine, of which 8 characters are enough. Repeated records are
     shown once. Exits with 1 if a record is damaged, and with 4 if there are no records.
     """
-    from turnwire.read.turns import turns
+    from turnwire.read.turns import Turns
 
     by_id = None
     if len(sources) == 1 and conversation is None and _ID.fullmatch(sources[0]) and not os.path.lexists(sources[0]):
@@ -46,7 +46,7 @@ def command(sources: tuple[str, ...], wire: str | None, conversation: str | None
             where = "the folders of Claude Code, Codex and the like"
             raise CommandRefused([f"{sources[0]}: is no file, and the id of no session in {where}"])
     names, conversation = by_id or (list(inputs.checked(sources)), conversation)
-    found = turns(names, wire=wire, conversation=conversation)
+    found = Turns(names, wire=wire, conversation=conversation)
     shown = False
     for turn in found:
         shown = True
