@@ -1,11 +1,9 @@
-"""What keeps ``import turnwire`` cheap: names that are imported when they are first asked for, so that any module can
-be imported first, and a stand-in for ``typing``, whose import alone costs a quarter of it."""
+"""Names that are imported when they are first asked for, so that any module can be imported first."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections import namedtuple
 from importlib import import_module
 
 TYPE_CHECKING = False
@@ -103,23 +101,3 @@ class Deferred:
             self._found = getattr(import_module(module), name)
         found: Callable[..., Any] = self._found
         return found
-
-
-class _Maker(type):
-    """Makes a named tuple of a class body: annotated names are the fields, what is assigned to them the defaults."""
-
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, object]) -> type:
-        if not bases:
-            return super().__new__(cls, name, bases, body)
-        fields = body["__annotations__"]
-        assert isinstance(fields, dict)
-        defaults = [body.pop(field) for field in fields if field in body]
-        made: type = namedtuple(name, fields, defaults=defaults, module=str(body["__module__"]))  # type: ignore[misc]
-        for key, value in body.items():
-            if key not in ("__module__", "__qualname__"):
-                setattr(made, key, value)
-        return made
-
-
-class NamedTuple(metaclass=_Maker):
-    """``typing.NamedTuple``, as far as it is used here; type checkers are shown that of ``typing``."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from turnwire.errors import Issue
 else:
-    from turnwire._lazy import NamedTuple
+    from turnwire.errors import NamedTuple
 
 
 class Limits(NamedTuple):
