@@ -6,7 +6,8 @@ Nothing is copied: tables of int32 spans are filled with the GIL released. ``tur
 
 from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF
@@ -25,7 +26,11 @@ from turnwire.csp import messages as _messages
 from turnwire.csp import spec as _spec
 
 cdef extern from "Python.h":
-    bint PyUnicode_IS_COMPACT_ASCII(object text)
+    bint PyUnicode_IS_ASCII(object text)
+
+cdef extern from "_native/common/short_text.h":
+    object tw_ascii(const uint8_t *s, size_t n)
+    object tw_pair(PyObject *key, object value, PyObject **met)
 
 cdef extern from "_native/common/draft.h" nogil:
     ctypedef struct tw_draft:

@@ -30,7 +30,7 @@ cdef tuple HEADS = tuple([word.encode() for word in WORDS_OF])
 cdef dict KNOWN = _spec.FIELDS
 cdef dict SIGNS = {ord(sign): sign for sign in "+~-"}
 cdef object FILE_OPS = frozenset(_spec.FILE_OPS)
-cdef str CONTENT = "CONTENT", DELETE = "DELETE", CHANGE = "~"
+cdef str CONTENT = KEYS_OF[keys.fileop][KEYS_OF[keys.fileop].index("CONTENT")], DELETE = "DELETE"
 cdef tuple NOTHING = ()
 
 cdef Py_ssize_t AT_SENDER = slot_offset(CspMessage.sender), AT_RECEIVER = slot_offset(CspMessage.receiver)
@@ -113,11 +113,10 @@ cdef bint read_one(const uint8_t *data, int64_t size, Result *result, int32_t *e
 
 # Behind this, ``is_ascii`` says that all of the text is ASCII: its parts are then copied, not decoded.
 cdef inline object span(const uint8_t *data, int64_t start, int64_t length, bint is_ascii):
-    if not is_ascii:
-        return PyUnicode_DecodeUTF8(<const char *>data + start, length, NULL)
-    text = PyUnicode_New(length, 127)
-    memcpy(PyUnicode_DATA(text), data + start, length)
-    return text
+    return tw_ascii(data + start, length) if is_ascii else PyUnicode_DecodeUTF8(<const char *>data + start, length, NULL)
+
+
+cdef PyObject *met_fields[8][6]  # by intent and slot
 
 
 cdef object known_fields(const uint8_t *data, const int32_t *row, int code, bint is_ascii):
@@ -134,10 +133,13 @@ cdef object known_fields(const uint8_t *data, const int32_t *row, int code, bint
             place -= 1
         slots[place] = slot
         count += 1
-    fields = []
+    fields = PyList_New(count)
     for place in range(count):
         slot = slots[place]
-        fields.append((names[slot], span(data, row[12 + 2 * slot], row[13 + 2 * slot], is_ascii)))
+        value = span(data, row[12 + 2 * slot], row[13 + 2 * slot], is_ascii)
+        field = tw_pair(PyTuple_GET_ITEM(names, slot), value, &met_fields[code][slot])
+        Py_INCREF(field)
+        PyList_SET_ITEM(fields, place, field)
     return fields
 
 
@@ -332,20 +334,28 @@ cdef object usual_message(object data):
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
+cdef struct Writer:
+    tw_draft draft
+    bint strict  # a heredoc ends with a newline, even if its value does not, and fields stand in the order of the specification
+    bint ascii   # all that was written
+    bint sure    # strict reading surely takes what was written
+
+
 # The put functions write at the end of a draft. Those that return bint say False where ``turnwire.csp.codec`` has to write the
-# message instead; the draft is then thrown away.
-cdef inline int put(tw_draft *draft, const char *text, Py_ssize_t size) except -1:
-    if not tw_draft_put(draft, text, size):
+# message instead; the draft is then thrown away. Where there is doubt about strict reading, they note that and go on.
+cdef inline int put(Writer *w, const char *text, Py_ssize_t size) except -1:
+    if not tw_draft_put(&w.draft, text, size):
         raise MemoryError
     return 0
 
 
-cdef inline const char *utf8_of(object text, Py_ssize_t *size) except NULL:
+cdef inline const char *utf8_of(Writer *w, PyObject *text, Py_ssize_t *size) except NULL:
     """The UTF-8 of a str, which lives as long as it, and its size. Raises UnicodeEncodeError for a lone surrogate."""
-    if PyUnicode_IS_COMPACT_ASCII(text):
-        size[0] = PyUnicode_GET_LENGTH(text)
-        return <const char *>PyUnicode_DATA(text)
-    return PyUnicode_AsUTF8AndSize(text, size)
+    if PyUnicode_IS_ASCII(<object>text):
+        size[0] = PyUnicode_GET_LENGTH(<object>text)
+        return <const char *>PyUnicode_DATA(<object>text)
+    w.ascii = False
+    return PyUnicode_AsUTF8AndSize(<object>text, size)
 
 
 cdef inline bint is_inline(const char *text, Py_ssize_t size) noexcept nogil:
@@ -353,29 +363,35 @@ cdef inline bint is_inline(const char *text, Py_ssize_t size) noexcept nogil:
     return not (size and (text[size - 1] == c"\r" or tw_has_feed(text, size)))
 
 
-cdef inline bint put_inline(tw_draft *draft, object value) except -1:
-    """Writes a value; False where it is no text that can stand on one line."""
+cdef enum:
+    A_TOKEN = 0  # else the letter of an id
+    ANY_LINE = 1
+
+
+cdef inline bint put_inline(Writer *w, PyObject *value, uint8_t form) except -1:
+    """Writes a value; False where it is no text that can stand on one line. form: a token, an id with a letter, or any text."""
     cdef Py_ssize_t size = 0
     cdef const char *text
-    if not PyUnicode_CheckExact(value) and type(value) is not Intent:
+    if value == NULL or not (PyUnicode_CheckExact(<object>value) or type(<object>value) is Intent):
         return False
-    text = utf8_of(value, &size)
-    put(draft, text, size)
+    text = utf8_of(w, value, &size)
+    put(w, text, size)
+    if form != ANY_LINE:
+        if csp_is_token(<uint8_t *>text, 0, size, size) if form == A_TOKEN else is_id(<uint8_t *>text, 0, size, form):
+            return True
+        w.sure = False
     return is_inline(text, size)
 
 
-cdef inline bint put_header(tw_draft *draft, const char *key, Py_ssize_t size, object message, Py_ssize_t offset) except -1:
+cdef inline bint put_header(Writer *w, const char *key, Py_ssize_t size, object message, Py_ssize_t offset, uint8_t form) except -1:
     """Writes a line of the header: its key, with the space behind it, and the attribute of the message at ``offset``."""
-    cdef PyObject *value = in_slot(message, offset)
-    put(draft, key, size)
-    if value == NULL or not put_inline(draft, <object>value):
-        return False
-    return put(draft, b"\n", 1) == 0
+    put(w, key, size)
+    return put_inline(w, in_slot(message, offset), form) and put(w, b"\n", 1) == 0
 
 
-cdef int put_heredoc(tw_draft *draft, const char *text, Py_ssize_t size, bint exact) except -1:
+cdef int put_heredoc(Writer *w, const char *text, Py_ssize_t size) except -1:
     """Writes a heredoc behind a key, as ``turnwire.csp.codec.heredoc`` does. Its run is longer than any line of ``>`` in the text.
-    exact: a text without a last newline is marked by ``-``, so that reading gives none."""
+    A text without a last newline is marked by ``-`` unless ``strict``, so that reading gives none."""
     cdef Py_ssize_t run = 3, at = 0, place
     cdef const char *found
     cdef bint ended = size == 0 or text[size - 1] == c"\n"
@@ -392,287 +408,222 @@ cdef int put_heredoc(tw_draft *draft, const char *text, Py_ssize_t size, bint ex
         if found == NULL:
             break
         at = found - text + 1
-    put(draft, b"\n", 1)
+    put(w, b"\n", 1)
     for place in range(run):
-        put(draft, b"<", 1)
-    if exact and not ended:
-        put(draft, b"-", 1)
-    put(draft, b"\n", 1)
-    put(draft, text, size)
+        put(w, b"<", 1)
+    if not w.strict and not ended:
+        put(w, b"-", 1)
+    put(w, b"\n", 1)
+    put(w, text, size)
     if not ended:
-        put(draft, b"\n", 1)
+        put(w, b"\n", 1)
     for place in range(run):
-        put(draft, b">", 1)
-    return put(draft, b"\n", 1)
+        put(w, b">", 1)
+    return put(w, b"\n", 1)
 
 
-cdef bint put_field(tw_draft *draft, object key, object value, bint known, bint content, bint strict) except -1:
-    """Writes a field. known: the specification lists its key; content: its value is always a heredoc; strict: a heredoc ends with
-    a newline, even if the value does not."""
+cdef bint put_field(Writer *w, PyObject *field, const csp_key *known, bint content) except -1:
+    """Writes a field, a tuple of its key and value. known: its key in the specification, or NULL; content: its value is always a
+    heredoc."""
+    cdef PyObject *key = PyTuple_GET_ITEM(<object>field, 0)
+    cdef PyObject *value = PyTuple_GET_ITEM(<object>field, 1)
     cdef Py_ssize_t size = 0
     cdef const char *text
-    if not PyUnicode_CheckExact(value) or not PyUnicode_CheckExact(key):
+    if not PyUnicode_CheckExact(<object>value):
         return False
-    text = utf8_of(key, &size)
-    if not size or (not known and csp_key_at(<const uint8_t *>text, 0, size) != size):
-        return False
-    put(draft, text, size)
-    text = utf8_of(value, &size)
+    text = utf8_of(w, key, &size)
+    if known == NULL:
+        if not size or csp_key_at(<const uint8_t *>text, 0, size) != size:
+            return False
+        if size > usual_limits[2] or (size == 3 and memcmp(text, b"CSP", 3) == 0):
+            w.sure = False
+    put(w, text, size)
+    text = utf8_of(w, value, &size)
+    if size and text[size - 1] == c"\r":
+        w.sure = False
+    if known != NULL and (known.way == CSP_STATUS or known.way == CSP_PRIORITY):
+        if not in_enum(<const uint8_t *>text, W_PRIORITY if known.way == CSP_PRIORITY else W_STATUS, 0, size):
+            w.sure = False
     if content or tw_has_feed(text, size):
-        return put_heredoc(draft, text, size, not strict) == 0
+        return put_heredoc(w, text, size) == 0
     if size:
-        put(draft, b" ", 1)
-        put(draft, text, size)
+        put(w, b" ", 1)
+        put(w, text, size)
         if text[size - 1] == c"\r":  # the line ends with CRLF then
-            put(draft, b"\r", 1)
-    return put(draft, b"\n", 1) == 0
+            put(w, b"\r", 1)
+    return put(w, b"\n", 1) == 0
 
 
-cdef inline int slot_named(tuple names, object key) except -2:
+cdef inline int slot_named(tuple names, PyObject *key) except -2:
     """The place of a key among those of its block; ``len(names)`` for another key."""
     cdef int slot
-    for slot in range(len(names)):
-        if names[slot] is key:
+    for slot in range(<int>PyTuple_GET_SIZE(names)):
+        if PyTuple_GET_ITEM(names, slot) == key:
             return slot
-    for slot in range(len(names)):
+    for slot in range(<int>PyTuple_GET_SIZE(names)):
         if <str>names[slot] == <str>key:
             return slot
-    return <int>len(names)
+    return <int>PyTuple_GET_SIZE(names)
 
 
-cdef bint put_fields(tw_draft *draft, object block, int code, bint strict) except -1:
-    """Writes the fields of a block, strictly in the order of the specification. code: the intent of a known block, or -1."""
+cdef bint put_fields(Writer *w, object block, int code) except -1:
+    """Writes the fields of a block. code: the intent of a known block, or -1."""
     cdef PyObject *held = in_slot(block, AT_FIELDS)
     cdef tuple names = <tuple>KEYS_OF[code] if code >= 0 else NOTHING
+    cdef PyObject *fields[MOST_FIELDS]
+    cdef PyObject *field
     cdef int slots[MOST_FIELDS]
-    cdef int places[MOST_FIELDS]
     cdef Py_ssize_t count, number, place
-    cdef int slot
+    cdef int slot, known = <int>PyTuple_GET_SIZE(names), seen = 0
     if held == NULL or type(<object>held) is not list:
         return False
-    fields = <list><object>held
-    count = len(fields)
+    count = PyList_GET_SIZE(<object>held)
     if code >= 0 and count > MOST_FIELDS:
         return False
+    if count > usual_limits[1]:
+        w.sure = False
     for number in range(count):
-        field = fields[number]
-        if type(field) is not tuple or len(<tuple>field) != 2 or type((<tuple>field)[0]) is not str:
+        field = PyList_GET_ITEM(<object>held, number)
+        if type(<object>field) is not tuple or PyTuple_GET_SIZE(<object>field) != 2:
+            return False
+        if not PyUnicode_CheckExact(<object>PyTuple_GET_ITEM(<object>field, 0)):
             return False
         if code < 0:
-            if not put_field(draft, (<tuple>field)[0], (<tuple>field)[1], False, False, strict):
+            if not put_field(w, field, NULL, False):
                 return False
             continue
-        slot = slot_named(names, (<tuple>field)[0])
+        slot = slot_named(names, PyTuple_GET_ITEM(<object>field, 0))
+        if slot == known or seen >> slot & 1:
+            w.sure = False
+        seen |= 1 << slot
         place = number
-        while strict and place and slots[place - 1] > slot:
-            slots[place], places[place] = slots[place - 1], places[place - 1]
+        while w.strict and place and slots[place - 1] > slot:
+            slots[place], fields[place] = slots[place - 1], fields[place - 1]
             place -= 1
-        slots[place], places[place] = slot, <int>number
+        slots[place], fields[place] = slot, field
     if code >= 0:
+        if seen & keys.required[code] != keys.required[code]:
+            w.sure = False
         for number in range(count):
-            field = fields[places[number]]
-            content = code == keys.fileop and (<tuple>field)[0] == CONTENT
-            known = slots[number] < len(names)
-            if not put_field(draft, (<tuple>field)[0], (<tuple>field)[1], known, content, strict):
+            slot = slots[number]
+            content = slot < known and code == keys.fileop and names[slot] is CONTENT
+            if not put_field(w, fields[number], &keys.key[code][slot] if slot < known else NULL, content):
                 return False
     return True
 
 
-cdef bint put_head(tw_draft *draft, const char *word, Py_ssize_t size, object block, Py_ssize_t offset) except -1:
+cdef bint put_head(Writer *w, const char *word, Py_ssize_t size, object block, Py_ssize_t offset, uint8_t form) except -1:
     """Writes the word of a block and its id, the attribute at ``offset``."""
-    cdef PyObject *name = in_slot(block, offset)
-    if name == NULL:
-        return False
-    put(draft, word, size)
-    put(draft, b" ", 1)
-    return put_inline(draft, <object>name)
+    put(w, word, size)
+    put(w, b" ", 1)
+    return put_inline(w, in_slot(block, offset), form)
 
 
-cdef bint put_patch(tw_draft *draft, object block) except -1:
-    cdef PyObject *base = in_slot(block, AT_BASE)
-    cdef PyObject *apply = in_slot(block, AT_APPLY)
+cdef bint put_patch(Writer *w, object block) except -1:
     cdef PyObject *ops = in_slot(block, AT_OPS)
-    if base == NULL or apply == NULL or ops == NULL or type(<object>ops) is not list:
+    cdef PyObject *sign
+    cdef PyObject *name
+    cdef PyObject *value
+    cdef Py_ssize_t size = 0
+    cdef const char *text
+    cdef char change
+    if ops == NULL or type(<object>ops) is not list or not put_head(w, b"PATCH", 5, block, AT_PATCH_ID, keys.letter[keys.patch]):
         return False
-    if not put_head(draft, b"PATCH", 5, block, AT_PATCH_ID):
-        return False
-    put(draft, b"\nBASE ", 6)
-    if not put_inline(draft, <object>base):
+    if not put_header(w, b"\nBASE ", 6, block, AT_BASE, c"C"):
         return False
     for op in <list><object>ops:
-        if (type(op) is not Op and type(op) is not tuple) or len(<tuple>op) != 3:
+        if (type(op) is not Op and type(op) is not tuple) or PyTuple_GET_SIZE(op) != 3:
             return False
-        sign, name, value = (<tuple>op)[0], (<tuple>op)[1], (<tuple>op)[2]
-        put(draft, b"\n", 1)
-        if not put_inline(draft, sign):
+        sign, name, value = PyTuple_GET_ITEM(op, 0), PyTuple_GET_ITEM(op, 1), PyTuple_GET_ITEM(op, 2)
+        if not put_inline(w, sign, ANY_LINE):
             return False
-        put(draft, b" DEF ", 5)
-        if not put_inline(draft, name):
+        put(w, b" DEF ", 5)
+        if not put_inline(w, name, ANY_LINE):
             return False
-        if value is None:
-            continue
-        put(draft, b" :=" if sign == CHANGE else b" =", 3 if sign == CHANGE else 2)
-        if type(value) is not str:
-            return False
-        if PyUnicode_GET_LENGTH(value):
-            put(draft, b" ", 1)
-            if not put_inline(draft, value):
+        text = utf8_of(w, name, &size)
+        if size < 1 or behind_name(<const uint8_t *>text, 0, size) != size:
+            w.sure = False
+        text = utf8_of(w, sign, &size)
+        change = text[0] if size == 1 else 0
+        if not (change == c"-" if <object>value is None else change == c"+" or change == c"~"):
+            w.sure = False
+        if <object>value is not None:
+            put(w, b" :=" if change == c"~" else b" =", 3 if change == c"~" else 2)
+            if type(<object>value) is not str:
                 return False
-    put(draft, b"\nAPPLY -> ", 10)
-    if not put_inline(draft, <object>apply):
-        return False
-    return put(draft, b"\n", 1) == 0
+            if PyUnicode_GET_LENGTH(<object>value):
+                put(w, b" ", 1)
+                if not put_inline(w, value, ANY_LINE):
+                    return False
+        put(w, b"\n", 1)
+    return put_header(w, b"APPLY -> ", 9, block, AT_APPLY, c"C")
 
 
-cdef bint put_block(tw_draft *draft, object block, bint strict) except -1:
+cdef bint put_block(Writer *w, object block, int intent) except -1:
+    """Writes a block. intent: the code of the message's intent, -1 for none."""
     cdef object kind = type(block)
     cdef PyObject *value
+    cdef Py_ssize_t size = 0
+    cdef const char *text
     cdef int code = -1, place
     if kind is Patch:
-        return put_patch(draft, block)
+        return put_patch(w, block)
     if kind is Generic:
         value = in_slot(block, AT_KIND)
-        if value == NULL or not put_inline(draft, <object>value) or <object>value in KNOWN:
+        if not put_inline(w, value, ANY_LINE) or <object>value in KNOWN:
             return False
-        if not put_head(draft, b"", 0, block, AT_ID):
+        if intent >= 0 and <object>value != WORDS_OF[intent]:
+            w.sure = False
+        if not put_head(w, b"", 0, block, AT_ID, keys.letter[intent] if intent >= 0 else ANY_LINE):
             return False
     elif kind is FileOp:
         code = keys.fileop
         value = in_slot(block, AT_OP)
-        if value == NULL or type(<object>value) is not str or not put_head(draft, b"FILEOP", 6, block, AT_ID):
+        if value == NULL or type(<object>value) is not str or not put_head(w, b"FILEOP", 6, block, AT_ID, keys.letter[code]):
             return False
-        if PyUnicode_GET_LENGTH(<object>value):
-            put(draft, b" ", 1)
-            if not put_inline(draft, <object>value):
+        text = utf8_of(w, value, &size)
+        if size < 1 or csp_key_at(<const uint8_t *>text, 0, size) != size:
+            w.sure = False
+        if size:
+            put(w, b" ", 1)
+            if not put_inline(w, value, ANY_LINE):
                 return False
     else:
         for place in range(8):
-            if CLASSES[place] is kind:
+            if PyTuple_GET_ITEM(CLASSES, place) == <PyObject *>kind:
                 code = place
-        if code < 0 or not put_head(draft, <const char *><bytes>HEADS[code], keys.head_size[code], block, AT_ID):
+        if code < 0:
             return False
-    put(draft, b"\n", 1)
-    return put_fields(draft, block, code, strict)
+        if not put_head(w, PyBytes_AS_STRING(HEADS[code]), keys.head_size[code], block, AT_ID, keys.letter[code]):
+            return False
+    put(w, b"\n", 1)
+    return put_fields(w, block, code)
 
 
-cdef bint put_message(tw_draft *draft, object message, bint strict) except -1:
+cdef bint put_message(Writer *w, object message, bint strict) except -1:
+    """Begins a draft and writes a message."""
     cdef PyObject *block = in_slot(message, AT_BLOCK)
-    put(draft, b"CSP/1\n", 6)
+    cdef PyObject *intent = in_slot(message, AT_INTENT)
+    cdef int code = 0
+    tw_draft_begin(&w.draft)
+    w.strict, w.ascii, w.sure = strict, True, True
     if block == NULL:
         return False
-    if not put_header(draft, b"FROM ", 5, message, AT_SENDER) or not put_header(draft, b"TO ", 3, message, AT_RECEIVER):
-        return False
-    if not put_header(draft, b"CTX ", 4, message, AT_CTX) or not put_header(draft, b"INTENT ", 7, message, AT_INTENT):
-        return False
-    put(draft, b"\n", 1)
-    return put_block(draft, <object>block, strict)
-
-
-cdef inline Py_ssize_t text_in(PyObject *part, const char **text) except -2:
-    """The size of a str as UTF-8, to which ``text`` points then; -1 where ``part`` is no str."""
-    cdef Py_ssize_t size = 0
-    if part == NULL or not PyUnicode_CheckExact(<object>part):
-        return -1
-    text[0] = utf8_of(<object>part, &size)
-    return size
-
-
-cdef bint reads_surely(object message) except -1:
-    """True if strict reading surely takes the text that a message is written as. Raises UnicodeEncodeError."""
-    cdef PyObject *block = in_slot(message, AT_BLOCK)
-    cdef PyObject *part = in_slot(message, AT_INTENT)
-    cdef const char *text = NULL
-    cdef Py_ssize_t size, total = 0
-    cdef int code = 0, number
-    cdef uint8_t letter = 0
-    while code < 8 and PyTuple_GET_ITEM(INTENTS, code) != part:
+    while code < 8 and PyTuple_GET_ITEM(INTENTS, code) != intent:
         code += 1
-    if code == 8 or block == NULL or <object>PyTuple_GET_ITEM(CLASSES, code) is not type(<object>block):
+    if code == 8 or <object>PyTuple_GET_ITEM(CLASSES, code) is not type(<object>block):
+        w.sure, code = False, -1
+    if not put_header(w, b"CSP/1\nFROM ", 11, message, AT_SENDER, A_TOKEN):
         return False
-    for number in range(4):
-        part = in_slot(message, AT[number])
-        if number == 3:
-            part = in_slot(<object>block, AT_PATCH_ID if code == keys.patch else AT_ID)
-            letter = keys.letter[code]
-        size = text_in(part, &text)
-        if size < 0 or not (is_id(<uint8_t *>text, 0, size, letter) if letter else csp_is_token(<uint8_t *>text, 0, size, size)):
-            return False
-        total += size
-    size = size_of_changes(<object>block) if code == keys.patch else size_of_fields(<object>block, code)
-    return size >= 0 and 4 * (total + size) < usual_limits[0]
-
-
-cdef Py_ssize_t size_of_fields(object block, int code) except -2:
-    """The size of a block's fields as text, or a little more; -1 where strict reading might refuse them."""
-    cdef PyObject *fields = in_slot(block, AT_FIELDS)
-    cdef const char *text = NULL
-    cdef Py_ssize_t size, total = 0
-    cdef int slot = 0, way = 0, seen = 0
-    cdef bint known = keys.known[code]
-    cdef tuple names = <tuple>KEYS_OF[code]
-    if fields == NULL or type(<object>fields) is not list or len(<list><object>fields) > usual_limits[1]:
-        return -1
-    if code == keys.fileop:
-        total = text_in(in_slot(block, AT_OP), &text)
-        if total < 1 or csp_key_at(<const uint8_t *>text, 0, total) != total:
-            return -1
-    elif not known and (in_slot(block, AT_KIND) == NULL or <object>in_slot(block, AT_KIND) != WORDS_OF[code]):
-        return -1
-    for field in <list><object>fields:
-        if type(field) is not tuple or len(<tuple>field) != 2 or not PyUnicode_CheckExact((<tuple>field)[0]):
-            return -1
-        if known:
-            slot = slot_named(names, (<tuple>field)[0])
-            if slot == len(names) or seen >> slot & 1:
-                return -1
-            seen |= 1 << slot
-            way, size = keys.key[code][slot].way, keys.key[code][slot].size
-        else:
-            size = text_in(PyTuple_GET_ITEM(field, 0), &text)
-            if not 0 < size <= usual_limits[2] or csp_key_at(<uint8_t *>text, 0, size) != size:
-                return -1
-            if size == 3 and memcmp(text, b"CSP", 3) == 0:
-                return -1
-        total += size + 16
-        size = text_in(PyTuple_GET_ITEM(field, 1), &text)
-        if size < 0 or (size and text[size - 1] == c"\r"):
-            return -1
-        if way == CSP_STATUS or way == CSP_PRIORITY:
-            if not in_enum(<const uint8_t *>text, W_PRIORITY if way == CSP_PRIORITY else W_STATUS, 0, size):
-                return -1
-        total += size
-    return total if not known or seen & keys.required[code] == keys.required[code] else -1
-
-
-cdef Py_ssize_t size_of_changes(object block) except -2:
-    """The size of a patch's lines as text, or a little more; -1 where strict reading might refuse them."""
-    cdef PyObject *ops = in_slot(block, AT_OPS)
-    cdef const char *text = NULL
-    cdef Py_ssize_t size, total = 64, at
-    cdef char sign
-    cdef bint good
-    if ops == NULL or type(<object>ops) is not list:
-        return -1
-    for at in range(2):
-        size = text_in(in_slot(block, AT_APPLY if at else AT_BASE), &text)
-        if size < 0 or not is_id(<const uint8_t *>text, 0, size, c"C"):
-            return -1
-    for op in <list><object>ops:
-        if (type(op) is not Op and type(op) is not tuple) or len(<tuple>op) != 3:
-            return -1
-        size = text_in(PyTuple_GET_ITEM(op, 1), &text)
-        if size < 1 or behind_name(<const uint8_t *>text, 0, size) != size:
-            return -1
-        total += size + 16
-        if text_in(PyTuple_GET_ITEM(op, 0), &text) != 1:
-            return -1
-        sign = text[0]
-        size = text_in(PyTuple_GET_ITEM(op, 2), &text)
-        good = (sign == c"+" or sign == c"~") and size >= 0 and is_inline(text, size)
-        if not (good or (sign == c"-" and (<tuple>op)[2] is None)):
-            return -1
-        total += max(size, 0)
-    return total
+    if not put_header(w, b"TO ", 3, message, AT_RECEIVER, A_TOKEN) or not put_header(w, b"CTX ", 4, message, AT_CTX, A_TOKEN):
+        return False
+    if not put_header(w, b"INTENT ", 7, message, AT_INTENT, ANY_LINE):
+        return False
+    put(w, b"\n", 1)
+    if not put_block(w, <object>block, code):
+        return False
+    w.sure = w.sure and 4 * <int64_t>tw_draft_size(&w.draft) < usual_limits[0]
+    return True
 
 
 cdef inline bint is_unwarned(object message) noexcept:
@@ -684,7 +635,7 @@ cdef inline bint is_unwarned(object message) noexcept:
 cdef object text_of(object message, bint strict):
     """The text of a usual message; None where ``turnwire.csp.codec`` has to write or refuse it. strict: the text is one that strict
     reading takes."""
-    cdef tw_draft draft
+    cdef Writer w
     cdef PyObject *source
     if type(message) is not CspMessage:
         return None
@@ -694,15 +645,14 @@ cdef object text_of(object message, bint strict):
     if is_untouched(message, source) and <object>PyTuple_GET_ITEM(<object>source, 1) is True:
         read = <object>PyTuple_GET_ITEM(<object>source, 0)
         return read if type(read) is str else (<bytes>read).decode()
-    tw_draft_begin(&draft)
     try:
-        if not put_message(&draft, message, strict) or (strict and not reads_surely(message)):
+        if not put_message(&w, message, strict) or (strict and not w.sure):
             return None
-        return span(<uint8_t *>draft.start, 0, tw_draft_size(&draft), tw_is_ascii(draft.start, tw_draft_size(&draft)))
+        return span(<uint8_t *>w.draft.start, 0, tw_draft_size(&w.draft), w.ascii)
     except UnicodeEncodeError:  # a lone surrogate
         return None
     finally:
-        tw_draft_free(&draft)
+        tw_draft_free(&w.draft)
 
 
 cdef bint is_doubtful(object block) except -1:
@@ -723,10 +673,15 @@ cdef bint is_doubtful(object block) except -1:
 
 cdef bint clean(object message) except -1:
     """True if ``check`` surely says nothing about a message."""
+    cdef Writer w
     if type(message) is not CspMessage or not is_unwarned(message):
         return False
-    try:
-        sure = is_untouched(message, in_slot(message, AT_SOURCE)) or reads_surely(message)
-    except UnicodeEncodeError:  # a lone surrogate
-        return False
-    return sure and not is_doubtful(<object>in_slot(message, AT_BLOCK))
+    if not is_untouched(message, in_slot(message, AT_SOURCE)):
+        try:
+            if not put_message(&w, message, True) or not w.sure:
+                return False
+        except UnicodeEncodeError:  # a lone surrogate
+            return False
+        finally:
+            tw_draft_free(&w.draft)
+    return not is_doubtful(<object>in_slot(message, AT_BLOCK))

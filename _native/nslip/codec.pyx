@@ -9,6 +9,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_AsUnsignedLongLong, PyLong_Check, PyLong_CheckExact
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_DECREF, PyObject
+from cpython.tuple cimport PyTuple_GET_ITEM
 from cpython.unicode cimport (
     PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact, PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_New
 )
@@ -83,7 +84,6 @@ cdef extern from "_native/nslip/message.h":
     int tw_delete_attribute(object o, object name) except -1
     object tw_ascii(const uint8_t *s, size_t n)
     object tw_good_text(const uint8_t *s, size_t n)
-    uint64_t tw_unsigned(PyObject *number, int *fits)
 
 cdef enum:
     PATIENCE = 1 << 12  # messages between two looks for Ctrl-C
@@ -362,44 +362,46 @@ cdef inline int put_text(Writer *w, object value) except -1:
     w.longest = max(w.longest, PyUnicode_GET_LENGTH(value))
     if not utf8_of(w, value, &text, &length):
         return 0
-    reserve(w, 2 * length + 2 + TW_INTEGER_ROOM)
+    reserve(w, 2 * length + 2)
     w.draft.at = <char *>tw_put_text(<uint8_t *>w.draft.at, text, length)
     return 1
 
 
-cdef inline int put_prefix(Writer *w, int index) except -1:
-    reserve(w, 8 + TW_INTEGER_ROOM)
-    w.draft.at[0] = c'|'
-    w.draft.at[1] = TW_SLOT_PREFIXES[index]
-    w.draft.at += 2
-    return 0
+cdef enum:
+    SLOT_ROOM = 2 + TW_INTEGER_ROOM
 
 
 cdef int put_dict(Writer *w, object slots) except -1:
-    """The slots of a touched message. Returns 0 at the first unusual one, else 1."""
+    """The slots of a touched message, with a byte of room behind them. Returns 0 at the first unusual one, else 1."""
     cdef PyObject *key
     cdef PyObject *item
     cdef Py_ssize_t place = 0
-    cdef int index, fits
-    cdef uint64_t number
+    cdef int index, slot
     if not PyDict_CheckExact(slots):
         return 0
-    while PyDict_Next(slots, &place, &key, &item):
-        index = slot_index(<object>key)
-        if index < 0:
-            return 0
-        put_prefix(w, index)
-        if index == TW_STATUS or index == TW_TAG:
-            if not PyUnicode_CheckExact(<object>item) or not put_text(w, <object>item):
+    try:
+        while PyDict_Next(slots, &place, &key, &item):
+            index = -1
+            for slot in range(9):  # all of them: which one it is has no pattern
+                index = slot if PyTuple_GET_ITEM(SLOTS, slot) == key else index
+            if index < 0:
+                index = slot_index(<object>key)
+            if index < 0:
                 return 0
-            continue
-        if not PyLong_CheckExact(<object>item):
-            return 0
-        number = tw_unsigned(item, &fits)
-        if not fits:
-            return 0
-        w.draft.at = <char *>tw_put_integer(<uint8_t *>w.draft.at, number)
-    return 1
+            reserve(w, SLOT_ROOM)
+            w.draft.at[0] = c'|'
+            w.draft.at[1] = TW_SLOT_PREFIXES[index]
+            w.draft.at += 2
+            if index == TW_STATUS or index == TW_TAG:
+                if not PyUnicode_CheckExact(<object>item) or not put_text(w, <object>item):
+                    return 0
+                continue
+            if not PyLong_CheckExact(<object>item):
+                return 0
+            w.draft.at = <char *>tw_put_integer(<uint8_t *>w.draft.at, <uint64_t><object>item)
+    except OverflowError:  # negative, or too large
+        return 0
+    return reserve(w, 1) == 0
 
 
 cdef int put_untouched(Writer *w, SlipMessage message) except -1:
@@ -439,7 +441,7 @@ cdef int put_message(Writer *w, SlipMessage message) except -1:
     w.draft.at = <char *>tw_put_header(<uint8_t *>w.draft.at, message.v.head)
     if not put_dict(w, touched.slots):
         return 0
-    w.draft.at[0] = c'#'  # put_prefix and put_text leave room for it
+    w.draft.at[0] = c'#'
     w.draft.at += 1
     return 1
 
@@ -602,8 +604,6 @@ cdef object text_value(const uint8_t *s, tw_fields *f, int which):
             PyMem_Free(plain)
     if (f.non_ascii >> which) & 1:
         return tw_good_text(<const uint8_t *>first, length)
-    if length == 0:
-        return ""
     return tw_ascii(<const uint8_t *>first, length)
 
 

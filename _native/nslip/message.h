@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_native/common/short_text.h"
 #include "_native/json/runs.h"
 #include "base62.h"
 #include "parse.h"
@@ -88,75 +89,12 @@ static int tw_object_setup(PyObject *sample, PyObject *status, PyObject *tag, Py
     return 1;
 }
 
-/* Tags and statuses come from small vocabularies: a short one that was met a moment ago is given again instead of made
- * again. Direct-mapped; first and last hold all of at most sixteen bytes, as overlapping words. */
-enum { TW_SHORT = 16, TW_MET = 256 };
-
-static struct { uint64_t first, last; size_t length; PyObject *text; } tw_met[TW_MET];
-
-static PyObject *tw_new_ascii(const uint8_t *s, size_t n)
-{
-    PyObject *text = PyUnicode_New((Py_ssize_t)n, 127);
-    if (text) memcpy(PyUnicode_DATA(text), s, n);
-    return text;
-}
-
 /* The str of n bytes of good UTF-8 that are not all ASCII. */
 static PyObject *tw_good_text(const uint8_t *s, size_t n)
 {
     unsigned char greatest;
     Py_ssize_t count = json_count(s, s + n, &greatest);
     return json_unpacked(s, s + n, count, greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
-}
-
-/* The str of n ASCII bytes, n at least 1. */
-static inline PyObject *tw_ascii(const uint8_t *s, size_t n)
-{
-#ifndef Py_GIL_DISABLED
-    if (n <= TW_SHORT) {
-        uint64_t first = 0, last = 0;
-        if (n >= 8) {
-            memcpy(&first, s, 8);
-            memcpy(&last, s + n - 8, 8);
-        } else if (n >= 4) {
-            memcpy(&first, s, 4);
-            memcpy(&last, s + n - 4, 4);
-        } else {
-            first = s[0];
-            last = (uint64_t)s[n / 2] << 8 | s[n - 1];
-        }
-        size_t place = (size_t)((first * 0x9E3779B97F4A7C15u ^ (last + n) * 0xC2B2AE3D27D4EB4Fu) >> 56);
-        PyObject *text = tw_met[place].text;
-        if (text && tw_met[place].first == first && tw_met[place].last == last && tw_met[place].length == n) {
-            Py_INCREF(text);
-            return text;
-        }
-        if (!(text = tw_new_ascii(s, n))) return NULL;
-        Py_INCREF(text);
-        tw_met[place].first = first;
-        tw_met[place].last = last;
-        tw_met[place].length = n;
-        Py_XSETREF(tw_met[place].text, text);                        /* a str: runs no code of ours */
-        return text;
-    }
-#endif
-    return tw_new_ascii(s, n);
-}
-
-/* The value of an int; *fits is 0 where it is negative or above 2**64 - 1, and no exception is left behind. */
-static inline uint64_t tw_unsigned(PyObject *number, int *fits)
-{
-#if SIZEOF_LONG == 8
-    uint64_t value = PyLong_AsUnsignedLong(number);                  /* CPython's faster one */
-#else
-    uint64_t value = PyLong_AsUnsignedLongLong(number);
-#endif
-    *fits = 1;
-    if (value == UINT64_MAX && PyErr_Occurred()) {
-        PyErr_Clear();
-        *fits = 0;
-    }
-    return value;
 }
 
 /* del o.name, past __delattr__ */
@@ -169,13 +107,22 @@ static inline int tw_delete_attribute(PyObject *o, PyObject *name)
 
 enum { TW_INTEGER_ROOM = 16 };              /* most bytes that tw_put_integer touches */
 
+/* How long a number is has no pattern from three digits on: up to eight are written without a branch. */
 static inline uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
 {
+    uint64_t low, high;
+    unsigned count;
     if (n < 62) { *p = (uint8_t)BASE62_DIGITS[n]; return p + 1; }
     if (n < BASE62_POW2) { p[0] = (uint8_t)base62_pair[n]; p[1] = (uint8_t)(base62_pair[n] >> 8); return p + 2; }
-    uint64_t low, high;
+    if (n < BASE62_POW8) {
+        const uint64_t digits = base62_eight(n);
+        const unsigned zeros = (unsigned)tw_low_zeros(digits ^ 0x3030303030303030u) / 8; /* n is not 0 */
+        low = base62_little(digits >> 8 * zeros);
+        memcpy(p, &low, 8);
+        return p + 8 - zeros;
+    }
     base62_words(n, &low, &high);
-    unsigned count = high ? 8 + base62_count(high) : base62_count(low);
+    count = 8 + base62_count(high);
     low = base62_little(low);
     high = base62_little(high);
     memcpy(p, &low, 8);
@@ -186,11 +133,11 @@ static inline uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
 /* A quoted string; there must be room for 2 * n + 2 bytes. */
 static inline uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
 {
+    uint64_t w, found;
     size_t i = 0;
     *p++ = '"';
     while (i < n) {
         if (i + 8 <= n) {
-            uint64_t w, found;
             memcpy(&w, s + i, 8);
             memcpy(p, &w, 8);
             found = tw_find_two(w, '"', '\\');
@@ -198,6 +145,10 @@ static inline uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
             p += clear;
             i += clear;
             if (!found) continue;
+        } else if (n >= 8 && (memcpy(&w, s + n - 8, 8), !tw_find_two(w, '"', '\\'))) { /* the last eight once more */
+            p += n - i;
+            memcpy(p - 8, &w, 8);
+            break;
         }
         if (s[i] == '"' || s[i] == '\\') *p++ = '\\';
         *p++ = s[i++];
