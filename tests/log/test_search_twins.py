@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import BACKENDS, THINNED, needs_both, rounds
 from tests.cores import use
 from tests.golden.logs import log
+from tests.golden.messages import WIRES as MESSAGES, Chance
 from tests.log.carriers import BAD, CARRIERS, GOOD, PRETTY
 from tests.log.found import everything
 from turnwire import LIMITS, WIRES, scan
@@ -39,6 +40,21 @@ def test_cores_agree_on_logs(first: int, tmp_path: Path) -> None:
         agreed(data, ("nslip", "csp", *WIRES)[number % 7], batch_bytes=chance.randrange(1, len(data) + 2))
         path.write_bytes(data[: chance.randrange(len(data) + 1)])
         agreed(path, resume={})
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_messages_that_follow_one_another_are_what_each_is_by_itself(wire: str) -> None:
+    """The pure core takes many at once, up to one that is not written as most are."""
+    place = WIRES.index(wire)
+    for seed in range(rounds(10)):
+        chance = Chance(seed)
+        usual = [f'@a3|f0|c{number}|S0|d1|Tzz{number}|g{number}|u"é {number}"|t"@a"#' for number in range(60)]
+        others = {**GOOD, "csp": "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ x é\nPRIORITY P1\n"}
+        usual = usual if wire == "nslip" else [others[wire]] * 60
+        texts = [MESSAGES[place](chance) if chance.often(0.04) else one for one in usual]
+        data = "\n".join(texts).encode("utf-8", "replace") + chance.pick(b"", b"\n", b"\r\n")
+        agreed(data)
+        agreed(data, wire, batch_bytes=1 + chance.below(len(data)))
 
 
 ORDINARY = [
