@@ -10,6 +10,7 @@ becomes a reject, and the scan continues at the next line that can start a recor
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import chain
 
 from turnwire.csp._lines_py import (
@@ -133,7 +134,7 @@ class Stream:
     def message(self, first: Line) -> int:
         cursor = self.cursor
         form = first.start, cursor.end, cursor.final, self.limits
-        usual = usual_message(cursor.data, *form) if cursor.is_plain else None
+        usual = usual_message(cursor.data, *form, cursor.closing) if cursor.is_plain else None
         if usual is not None:
             self.tail = True
             return self.row(first.start, *usual)
@@ -233,21 +234,22 @@ class Stream:
 # --- messages as they are mostly written ------------------------------------------------------------------------------
 #
 # One expression reads the header and one the block, with its keys in the order of their table, each value in one line,
-# and a heredoc of three signs for what a file holds. Whatever is not just so is read line by line.
+# and a heredoc of three signs for what a file holds, whose end is looked up. Whatever is not just so is read line by
+# line.
 
 _TOKEN = rb"[^\x00-\x20\x7f]+"
-_VALUE = rb"[^\r\n]+"
+_VALUE = rb"[^\r\n]++"
 _HEAD = re.compile(
     rb"CSP/1\n" + b"".join(rb"%b (%b)\n" % (key.encode(), _TOKEN) for key in HEADERS[:-1]) + rb"INTENT ([A-Z]+)\n\n"
 )
-_HEREDOC = rb"CONTENT\n<<<\n((?:(?!>>>\r?\n)[^\n]*+\n)*+)>>>\n"
 _ANY_FIELD = re.compile(rb"(?!CSP)([A-Z][A-Z0-9_]*) (%b)\n" % _VALUE)
 _END = rb"(?=\n|CSP/1\n|\Z)"
+_IS_END = re.compile(_END).match
 
 
 def _field(word: str, key: str) -> bytes:
     value = b"|".join(one.encode() for one in ENUMS.get(key, ())) or _VALUE
-    form = _HEREDOC if key == "CONTENT" else rb"%b (%b)\n" % (key.encode(), value)
+    form = rb"%b (%b)\n" % (key.encode(), value)
     return form if key in REQUIRED[word] else rb"(?:%b)?" % form
 
 
@@ -255,29 +257,35 @@ def _block(word: str) -> re.Pattern[bytes]:
     letter = ID_LETTER.get(word)
     first = rb"%b (%b)" % (word.encode(), _TOKEN if letter is None else letter.encode() + rb"[0-9]+")
     if word in FIELDS:
-        rest = b"".join(_field(word, key) for key in FIELDS[word])
+        rest = b"".join(_field(word, key) for key in FIELDS[word] if key != "CONTENT")
         first += rb" (%b)" % OP_WORD.pattern if word == "FILEOP" else b""
     elif word == "PATCH":
-        rest = rb"BASE (C[0-9]+)\n((?:[+~-] DEF %b\n)*)APPLY -> (C[0-9]+)\n" % _VALUE
+        rest = rb"BASE (C[0-9]+)\n((?:[+~-] DEF %b\n)*+)APPLY -> (C[0-9]+)\n" % _VALUE
     else:
-        rest = rb"((?:%b)*)" % re.sub(rb"\((?!\?)", b"(?:", _ANY_FIELD.pattern)
-    return re.compile(first + rb"\n" + rest + _END)
+        rest = rb"((?:%b)*+)" % re.sub(rb"\((?!\?)", b"(?:", _ANY_FIELD.pattern)
+    return re.compile(first + rb"\n" + rest + (rb"(?:CONTENT\n<<<(\n)|%b)" % _END if word == "FILEOP" else _END))
 
 
 _BLOCKS = {intent.encode(): (code, word, _block(word)) for code, (intent, word) in enumerate(BLOCK_WORD.items())}
 
 
 def usual_message(
-    data: bytes, start: int, end: int, final: bool, limits: tuple[int, int, int]
+    data: bytes,
+    start: int,
+    end: int,
+    final: bool,
+    limits: tuple[int, int, int],
+    closing: Callable[[int, int, int], Line | None],
 ) -> tuple[int, int, list[Span], Table] | None:
     """Where a message of the usual form ends, its code, its spans and its extras; None for any other. end, final: of
-    the data; limits: as of :func:`tables`."""
+    the data; limits: as of :func:`tables`; closing: as of :class:`Cursor`."""
     final, end = final and end <= start + limits[0], min(end, start + limits[0])
     head = _HEAD.match(data, start, end)
     code, word, pattern = _BLOCKS.get(head[4], (0, "", None)) if head else (0, "", None)
     block = None if head is None or pattern is None else pattern.match(data, head.end(), end)
-    if head is None or block is None or (block.end() == end and not final):
+    if head is None or block is None:
         return None
+    stop = block.end()
     spans = [(at, stop - at) if at >= 0 else ABSENT for at, stop in (*head.regs[1:4], *block.regs[1:])]
     extras: Table = []
     if word == "PATCH":
@@ -290,14 +298,19 @@ def usual_message(
             extras.append((line[0], at + name, length, *((at + value, rest) if rest >= 0 else ABSENT)))
             at += len(line)
     elif word == "FILEOP":
-        spans.append(spans.pop(4))  # its operation
+        operation, (opened, _) = spans.pop(4), spans.pop()
+        closed = closing(stop, 3, end) if opened >= 0 else None
+        if opened >= 0 and (closed is None or closed.next != closed.stop + 1 or not _IS_END(data, closed.next, end)):
+            return None
+        spans += [ABSENT if closed is None else (stop, closed.start - stop), operation]
+        stop = stop if closed is None else closed.next
     elif word not in FIELDS:
         at, size = spans.pop()
         fields = [*_ANY_FIELD.finditer(data, at, at + size)]
         if len(fields) > limits[1] or any(len(field[1]) > limits[2] for field in fields):
             return None
         extras = [(0, one.start(), len(one[1]), one.start(2), len(one[2])) for one in fields]
-    return block.end(), code, spans + [ABSENT] * (9 - len(spans)), extras
+    return None if stop == end and not final else (stop, code, spans + [ABSENT] * (9 - len(spans)), extras)
 
 
 def bad_utf8(data: bytes, start: int, stop: int) -> int:

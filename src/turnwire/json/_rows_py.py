@@ -24,11 +24,13 @@ INVALID: Any = object()
 
 
 class Message(NamedTuple):
-    """A good object: by path, the values that the plans name; all of those of which the plan wants all; its bytes."""
+    """A good object: by path, the values that the plans name; all of those of which the plan wants all; its bytes, and
+    how many of them a character with an escape takes at most; 1: there is none."""
 
     values: dict[str, Any]
     every: dict[str, list[Any]]
     raw: bytes
+    most: int
 
 
 class MessageValues:
@@ -56,7 +58,7 @@ class MessageValues:
 
     def read(self, fields: dict[str, Any], raw: bytes) -> Message:
         """The values of an object, which stands in ``raw``."""
-        found = Message({}, {}, raw)
+        found = Message({}, {}, raw, 1 if b"\\" not in raw else 6 if b"\\u" in raw else 2)
         self._members(fields, "", found)
         return found
 
@@ -210,7 +212,7 @@ def written(value: Any, raw: bytes) -> bytes:
         at, size, _ = _span(value, raw)
         return raw[at : at + size]
     if type(value) is float:
-        return next(match[2] for match in _SCALAR.finditer(raw) if match[2] and float(match[2]) == value)
+        return _floats(raw)[value]
     return str(value).encode() if type(value) is int else b""
 
 
@@ -218,10 +220,23 @@ def _short(value: Any, message: Message, most: int) -> str | None:
     """A string; None if it is none, or written with escapes in more than ``most`` bytes."""
     if type(value) is not str:
         return None
-    raw = message.raw
-    if b"\\" not in raw or (6 if b"\\u" in raw else 2) * len(value) <= most:  # so long an escape of a character is
-        return value
-    return None if b"\\" in (said := written(value, raw)) and len(said) > most else value
+    is_long = message.most > 1 and message.most * len(value) > most and value.encode() in _long(message.raw, most)
+    return None if is_long else value
+
+
+@lru_cache(2)
+def _long(raw: bytes, most: int) -> frozenset[bytes]:
+    """The texts of a message that are written with escapes in more than ``most`` bytes: looked for once, not for each
+    value."""
+    strings = (match[1] for match in _SCALAR.finditer(raw) if match[1] is not None and len(match[1]) > most)
+    return frozenset(plain(said) for said in strings if b"\\" in said)
+
+
+@lru_cache(2)
+def _floats(raw: bytes) -> dict[float, bytes]:
+    """The numbers of a message, each as it is written first."""
+    numbers = [match[2] for match in _SCALAR.finditer(raw) if match[2] is not None]
+    return {float(number): number for number in reversed(numbers)}
 
 
 def _time(value: Any, message: Message) -> int | None:
@@ -250,7 +265,7 @@ def cell_of(fill: Fill, first: Value | None, other: Value | None) -> Callable[[M
     path, instead, is_text = fill.path, fill.other, main is _text
 
     def cell(message: Message) -> Any:
-        values, _, raw = message
+        values, _, raw, _ = message
         if is_text and type(text := values.get(path)) is str:
             return _span(text, raw)
         if path in values:

@@ -185,7 +185,19 @@ class CspLines:
 
     def _usual(self, text: Text, at: int, end: int) -> tuple[int, ...] | None:
         """The row of a message that is written as most are."""
-        usual = usual_message(text.data, at, end, text.final or end < len(text.data), self._limits)
+        final = text.final or end < len(text.data)
+
+        def closing(place: int, run: int, bound: int) -> Line | None:
+            cursor = Cursor(text.data, end, final)
+            cursor.closings = text.closings
+            found = cursor.closing(place, run, bound)
+            text.closings = cursor.closings
+            return found
+
+        try:
+            usual = usual_message(text.data, at, end, final, self._limits, closing)
+        except NeedMore:
+            return None
         if usual is None or bad_utf8(text.data, at, usual[0]) >= 0:
             return None
         stop, code, spans, extras = usual
