@@ -93,7 +93,7 @@ cdef extern from "_native/csp/window.h" nogil:
 cdef extern from "_native/csp/fast_path.h" nogil:
     ctypedef struct csp_key:
         uint64_t mask, want
-        int size, way
+        int size, way, bit, place
     ctypedef struct csp_keys:
         uint64_t hash_key[64]
         uint8_t hash_word[64]
@@ -195,6 +195,7 @@ def _prepare():
         keys.known[intent] = bool(fields)
         for slot in range(6):
             keys.key[intent][slot].mask, keys.key[intent][slot].want, keys.key[intent][slot].way = 0, 1, CSP_NO_KEY
+            keys.key[intent][slot].bit, keys.key[intent][slot].place = 1 << slot, 12 + 2 * slot
         if block == "FILEOP":
             keys.fileop = intent
         if block == "PATCH":

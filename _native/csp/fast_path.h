@@ -11,6 +11,7 @@ enum { CSP_ANY, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC, CSP_NO_KEY };
 typedef struct {
     uint64_t mask, want;  /* the key and its space, at most eight bytes; of CSP_NO_KEY what nothing equals */
     int size, way;
+    int bit, place;       /* of the slot: in what was seen, and of its span in a row */
 } csp_key;
 
 typedef struct {
@@ -166,7 +167,7 @@ TW_ALWAYS int csp_fast_value(const uint8_t *text, int value, int stop, int way) 
 /* The lines of a block with keys of its own, up to the blank line behind it, which is left. 1 for yes. */
 TW_ALWAYS int csp_fast_fields(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
     const uint8_t *text = c->text;
-    const csp_key *first = k->key[intent], *key = first;
+    const csp_key *key = k->key[intent];
     int seen = 0;
     for (;; key++) {
         const csp_key *before = key;
@@ -181,15 +182,15 @@ TW_ALWAYS int csp_fast_fields(csp_cursor *c, const csp_keys *k, int intent, int3
             for (key = before; key->way != CSP_NO_KEY; key++)
                 if (found - line == key->size && csp_prefix(word ^ key->want, key->size) == 0) break;
             if (key->way != CSP_ANY && key->way != CSP_HEREDOC) return CSP_SLOW;
-            int yes = csp_fast_heredoc(c, row + 12 + 2 * (key - first));
+            int yes = csp_fast_heredoc(c, row + key->place);
             if (yes != 1) return yes;
         } else {
             value = line + key->size + 1;
             if (value > found || text[value - 1] != ' ') return CSP_SLOW;
             if (key->way && !csp_fast_value(text, value, found, key->way)) return CSP_SLOW;
-            csp_span(c, row + 12 + 2 * (key - first), value, found);
+            csp_span(c, row + key->place, value, found);
         }
-        seen |= 1 << (key - first);
+        seen |= key->bit;
     }
 }
 
@@ -227,17 +228,36 @@ TW_ALWAYS int csp_fast_head(csp_cursor *c, const csp_keys *k, int intent, int32_
         (c)->place = found + 1;                                                         \
     } while (0)
 
-/* The four headers and the blank line behind them: the intent. */
-TW_ALWAYS int csp_fast_header(csp_cursor *c, const csp_keys *k, int32_t *row) {
+/* True if the three headers from FROM on are those of the message before, as in most of a conversation: their spans. */
+TW_ALWAYS int csp_fast_repeated(csp_cursor *c, const int32_t *before, int32_t *row) {
+    const int start = before[0] - c->base + 6, size = before[8] + before[9] + 1 - c->base - start, further = c->place - start;
+    const uint8_t *here = c->text + c->place, *there = c->text + start;
+    if (c->next[2] != c->place + size - 1) return 0;
+    for (int at = 0; at < size - 8; at += 8)  /* FROM, TO and CTX have more than eight bytes */
+        if (csp_load(here + at) != csp_load(there + at)) return 0;
+    if (csp_load(here + size - 8) != csp_load(there + size - 8)) return 0;
+    for (int span = 4; span < 10; span += 2) {
+        row[span] = before[span] + further;
+        row[span + 1] = before[span + 1];
+    }
+    c->next += 3;
+    c->place += size;
+    return 1;
+}
+
+/* The four headers and the blank line behind them: the intent. before: the row of the message before, or NULL. */
+TW_ALWAYS int csp_fast_header(csp_cursor *c, const csp_keys *k, const int32_t *before, int32_t *row) {
     int found, value, intent, slot;
     uint64_t word;
     if (c->behind - c->next < 6) return CSP_CUT_OFF;  /* these lines and the one behind them */
-    CSP_HEADER(c, "FROM ", value, found);
-    csp_span(c, row + 4, value, found);
-    CSP_HEADER(c, "TO ", value, found);
-    csp_span(c, row + 6, value, found);
-    CSP_HEADER(c, "CTX ", value, found);
-    csp_span(c, row + 8, value, found);
+    if (!before || !csp_fast_repeated(c, before, row)) {
+        CSP_HEADER(c, "FROM ", value, found);
+        csp_span(c, row + 4, value, found);
+        CSP_HEADER(c, "TO ", value, found);
+        csp_span(c, row + 6, value, found);
+        CSP_HEADER(c, "CTX ", value, found);
+        csp_span(c, row + 8, value, found);
+    }
     CSP_HEADER(c, "INTENT ", value, found);
     if (found - value > 8) return CSP_SLOW;
     word = csp_prefix(csp_load(c->text + value), found - value);
@@ -264,8 +284,8 @@ typedef struct {
 } csp_reading;
 
 /* The line behind a CSP/1 line and all up to the blank line behind the block: the intent, or what is below 0. */
-TW_ALWAYS int csp_fast_body(csp_cursor *c, const csp_keys *k, int log, int32_t *row) {
-    int yes, intent = csp_fast_header(c, k, row);
+TW_ALWAYS int csp_fast_body(csp_cursor *c, const csp_keys *k, int log, const int32_t *before, int32_t *row) {
+    int yes, intent = csp_fast_header(c, k, before, row);
     if (intent < 0) return intent;
     yes = csp_fast_head(c, k, intent, row);
     if (yes != 1) return yes;
@@ -294,7 +314,7 @@ TW_ALWAYS int csp_fast_of(const csp_window *w, csp_reading *r, int32_t *rows, in
         if (found != start + 5 || !CSP_BEGINS(csp_load(c.text + start), "CSP/1")) break;
         c.place = found + 1;
         memset(row + 12, 0xFF, 12 * sizeof(int32_t));
-        intent = csp_fast_body(&c, r->keys, r->log, row);
+        intent = csp_fast_body(&c, r->keys, r->log, count ? row - 24 : NULL, row);
         if (intent < 0) {
             *why = intent;
             break;

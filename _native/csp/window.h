@@ -26,11 +26,11 @@ TW_ALWAYS void csp_list(csp_window *w, uint64_t feeds, int base) {
     uint16_t *into = w->feeds + w->count;
     w->count += tw_ones_64(feeds);
     do {
-        for (int i = 0; i < 8; i++) {  /* usually more than there are: no branch is as cheap as a few of these */
+        for (int i = 0; i < 6; i++) {  /* usually more than there are: no branch is as cheap as a few of these */
             into[i] = (uint16_t)(base + tw_low_zeros(feeds | 1ULL << 63));
             feeds &= feeds - 1;
         }
-        into += 8;
+        into += 6;
     } while (feeds);
 }
 

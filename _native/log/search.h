@@ -783,7 +783,7 @@ static void tw_csp_fill(tw_search *w, tw_region *r, int32_t *row, size_t n, uint
     if (w->csp_inside) w->csp_inside[n] = at < r->unclosed;
     if (w->csp_own) w->csp_store(w->csp_own, tw_text(k, r), row, (int64_t)n, k->shift);
     if (w->csp_kind && w->csp_kind->values) ((uint8_t *)w->csp_kind->values)[n] = w->csp_kinds[row[3] & 0xFF];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 && k->rows.wanted; i++) {
         tw_column *c = w->csp_texts[i];
         if (!c || !c->offset || row[5 + 2 * i] < 0) continue;
         c->offset[n] = row[4 + 2 * i] + k->shift;

@@ -32,7 +32,7 @@ from turnwire.arrow_structs import (
 )
 from turnwire.contract import Column
 from turnwire.log.output.batch import DTYPES, Batch, JoinedBatches, Layout
-from turnwire.log.output.texts import Bits, Filled, TextColumn, Values, filled
+from turnwire.log.output.texts import Bits, Filled, TextColumn, Values, filled, zeros
 
 SMALL = 1 << 16
 """Bytes of scanned input up to which a batch is worth a copy."""
@@ -170,6 +170,8 @@ def _names(column: Column) -> tuple[Any, int]:
 def _column(batch: Any, column: Column) -> TextColumn | Values | Filled:
     """A column for the core to make an array of, or that array."""
     if column.kind == "file":
+        if type(batch) is Batch and batch.file is not None:
+            return Values(zeros(4 * len(batch)), None, _dictionary((batch.file,)))
         names, codes = batch.file_codes()
         return Values(np.maximum(codes, 0), _bits(codes >= 0), _dictionary(tuple(names)))
     values = batch.values(column)

@@ -223,11 +223,12 @@ def filled(
         text: Any = column_at(place)
         return _plain(text, number, views)
 
-    found: list[Filled] = _core.filled(plan, arrays, buffer, arena, count, column_at, _memory.several, _zeros, plain)
+    found: list[Filled] = _core.filled(plan, arrays, buffer, arena, count, column_at, _memory.several, zeros, plain)
     return found
 
 
-def _zeros(size: int) -> NDArray[np.uint8]:
+def zeros(size: int) -> NDArray[np.uint8]:
+    """So many bytes of 0, which nobody writes to."""
     return _no_views[:size] if size <= _LARGEST_VIEWS else np.zeros(size, np.uint8)
 
 
