@@ -252,6 +252,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.code == 1
     assert f"{good}: conforms\n" in done.out.decode()
     assert "  [ ] Acts are in the closed set (2): line 2: unknown_act:" in done.out.decode()
+    assert "\x1b" not in done.out.decode()
     done = run("conform", "nslip", bad, "--json")
     (record,) = done.records
     assert (record["file"], record["conforms"], record["records"], record["rejects"]) == (bad, False, 1, 1)

@@ -1,4 +1,4 @@
-"""``turnwire verify`` and ``turnwire conform`` as commands: what they say, and their exit codes."""
+"""``turnwire verify`` as a command: what it says, and its exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.ledger.intruder import rewrite
-from tests.sap.documents import RESULT, TASK, changed
 from turnwire.cli.outcome import run as run_program
 from turnwire.ledger import Ledger
 
@@ -134,17 +133,3 @@ def test_heads_proofs_and_copies(path: str, tmp_path: Path, run: Command) -> Non
     rewrite(Path(path), "UPDATE entries SET body = x'00' WHERE rowid = 3")
     assert call("ledger", "head", path, "--sign", secret)[0] == 1
     assert call("ledger", "head", path, "--after", first)[0] == 1
-
-
-def test_conform(tmp_path: Path, run: Command) -> None:
-    good, bad = tmp_path / "good", tmp_path / "bad"
-    good.write_text(json.dumps(TASK) + "\n" + json.dumps(RESULT))
-    bad.write_text(json.dumps(changed(TASK, "/taskId", "\x1b[31m")))
-    assert run("conform", ["sap", str(good)]).exit_code == 0
-    result = run("conform", ["sap", str(bad)])
-    assert result.exit_code == 1
-    assert "[ ] Valid ids and timestamps (3)" in result.output
-    assert "\x1b" not in result.output
-    assert json.loads(run("conform", ["sap", "--json", str(bad)]).output)["conforms"] is False
-    assert run("conform", ["sap", str(tmp_path / "no")]).exit_code == 3
-    assert run("conform", ["morse", str(good)]).exit_code == 2

@@ -333,16 +333,6 @@ def test_it_is_a_ledger_without_a_file(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_a_changed_entry_is_found() -> None:
-    with Ledger(":memory:") as ledger:
-        ledger.append_many([("x", "one"), ("x", "two")])
-        ledger._writer.execute("DROP TRIGGER entries_no_update")
-        ledger._writer.execute("UPDATE entries SET body = X'00' WHERE rowid = 2")
-        verdict = ledger.verify()
-        assert verdict.fault is not None
-        assert ledger.append("x", "three") == 3
-
-
 def test_a_cache_a_loop_and_a_store_live_in_it(folder: Path) -> None:
     asked, answered = sap.Task.from_dict(TASK), sap.Result.from_dict(RESULT)
     with Cache(":memory:") as cache, LearningLoop(":memory:") as loop, Ledger(":memory:") as ledger:

@@ -1,16 +1,21 @@
-"""The texts that teach an LLM a wire are in step with the tables of the code, and short."""
+"""The texts that teach an LLM a wire are in step with the tables of the code, short, and can be filled in."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import chain
+from typing import Any
 
 import pytest
 
 from turnwire import WIRES, registry, sap, tokens
+from turnwire.checklists import FAIL
+from turnwire.kick.spec import DEFAULT_ROWS
 from turnwire.read.extraction import extract
+from turnwire.read.located import conformance
 from turnwire.registry import prompt
 
 pytestmark = pytest.mark.once
@@ -168,3 +173,192 @@ WORDS = {
 def test_every_word_is_said(wire):
     text = prompt(wire)
     assert [word for word in WORDS[wire] if not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)] == []
+
+
+# --- forms of the prompts, filled in as a reader of the text alone would fill them in ---------------------------------
+
+
+ONE, TWO = "0b5a1f3e-7c2d-4e8f-9a6b-1c2d3e4f5a6b", "7FBB32B6-0D2C-4C1A-9B75-2A4B3B0B6C0A"
+
+
+def changed(base: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    whole = json.loads(json.dumps(base))
+    *above, last = path.split(".")
+    inner = whole
+    for name in above:
+        inner = inner[name]
+    inner[last] = value
+    return whole
+
+
+def forms(wire: str) -> list[dict[str, Any]]:
+    """The JSON objects that the short prompt shows in lines of their own, or behind "- X: "."""
+    found = re.findall(r"(?m)^(?:- [\w, ]+: )?(\{.*\})(?:, where .*)?$", prompt(wire, "short"))
+    return [json.loads(one) for one in found]
+
+
+def filled(value: Any, words: dict[str, Any]) -> Any:
+    """A form with what stands in angle brackets filled in, and the first of several words taken."""
+    if isinstance(value, dict):
+        return {name: filled(inner, words) for name, inner in value.items()}
+    return words.get(value, value.split("|")[0]) if isinstance(value, str) else value
+
+
+def in_sap() -> Iterator[Any]:
+    words = {"<UUID>": ONE, "<YYYY-MM-DDTHH:MM:SSZ>": "2026-01-15T08:00:00Z", "<string>": "coder-1"}
+    shown = forms("sap")
+    task, result, ack = (filled(one, words) for one in shown)
+    for base, form in ((task, shown[0]), (result, shown[1]), (ack, shown[2])):
+        yield base
+        for path, value in leaves(form):
+            if isinstance(value, str) and "|" in value:
+                yield from (changed(base, path, word) for word in value.split("|") if word != "FAILED")
+            elif value == "<UUID>":
+                yield changed(base, path, TWO)
+    yield {name: value for name, value in ack.items() if name != "reason"}
+    yield {**result, "status": "FAILED", "error": {"code": "NOT_FOUND", "message": "there is none"}}
+    yield {
+        **result,
+        "status": "FAILED",
+        "error": {"code": "NO_PARSER", "message": "there is none", "details": {"n": 1}},
+    }
+    for status in ("ESCALATED", "PARTIAL"):
+        yield {**result, "status": status, "nextActions": [{"action": "ask a person", "afterSec": 5}]}
+    for payload in ({"text": "fix it"}, {"steps": ["a", "b"], "limit": 2.5, "dry": False, "note": None}):
+        yield {**task, "payload": payload}
+    for output in ("done", None, ["a"], {"a": 1}, 3, 2.5, True):
+        yield {**result, "status": "SUCCEEDED", "output": output}
+    for part in ({"mode": "prefer"}, {"mode": "only", "maxAgeSec": 60}, {"maxAgeSec": 0, "mustAlign": False}):
+        yield changed(task, "constitutionalContext.cachePolicy", part)
+    for part in ({"schema": {"type": "object"}}, {"format": "text"}):
+        yield {**task, "outputContract": part}
+    for part in ({"deadline": "2026-01-15T09:00:00Z"}, {"budget": {"tokens": 5000}}, {"budget": {"seconds": 2.5}}):
+        yield {**task, "telemetry": part}
+    yield {**task, "replyTo": {"endpoint": "https://a.example/inbox"}}
+    yield {**task, "attachments": [{"uri": "https://a.example/log.txt", "kind": "log"}]}
+    yield changed(result, "constitutionalEvidence.policyChecks", [{"principle": "care", "status": "passed"}])
+    yield changed(result, "constitutionalEvidence.violations", [{"principle": "care", "severity": "high"}])
+    yield changed(result, "constitutionalEvidence.cache", {"hit": True, "cacheKey": "k", "ageSec": 3})
+    yield {**result, "metrics": {"durationMs": 12, "tokens": 3.5, "model": "small", "by": {"step": 1}}}
+
+
+def leaves(form: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in form.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def in_sstp() -> Iterator[Any]:
+    (header,) = (form["header"] for form in forms("sstp") if "header" in form)
+    shown = re.findall(r"(?m)^- (\w+), schema_id ([\w.]+): .*? (\{.*\})$", prompt("sstp", "short"))
+    assert len(shown) == 7
+    for kind, schema, text in shown:
+        head = {**header, "kind": kind, "schema_id": schema, "actor_id": "ada", "session_id": "s-42"}
+        payload = {name: re.sub("^<.*>$", "some words", value) if isinstance(value, str) else value
+                   for name, value in json.loads(text).items()}  # fmt: skip
+        if payload.get("artifacts"):
+            payload["artifacts"] = [{"type": "file", "name": "a.log", "value": "12 passed"}]
+        yield {"header": head, "payload": payload}
+        for more in (
+            {"provenance": "git log"},
+            {"policy_labels": ["retention:90d"]},
+            {"risk_score": 1},
+            {"logical_clock": 12},
+        ):
+            yield {"header": {**head, **more}, "payload": payload}
+        for name, value in payload.items():
+            tries = {
+                list: [[]] if name == "artifacts" else [[], ["a", "b c"]],
+                str: ["other", "Ünder 3 words: a, b; c"],
+                float: [0, 1, 0.25],
+                type(None): ["c-7"],
+            }[type(value)]
+            yield from ({"header": head, "payload": {**payload, name: one}} for one in tries)
+
+
+def in_kick() -> Iterator[Any]:
+    (form,) = forms("kick")
+    words = {"<id>": ONE, "<timestamp>": "2026-01-15T08:00:00Z", "<correlation_id>": TWO, "<sender>": "Orchestrator"}
+    base = filled(form, {**words, "<receiver>": "WePlan", "⫻<family>/<name>": "⫻command/dispatch"})
+    base["content"] = "⫻task/dispatch:T-7/001\nfix the parser\n"
+    yield base
+    yield {name: value for name, value in base.items() if name != "correlation_id"}
+    times = ("08:00:00+01:00", "08:00:00.25Z", "08:00:00.123456-05:30", "08:00:00", "08:00Z")
+    yield from ({**base, "timestamp": f"2026-01-15T{time}"} for time in times)
+    for head in ("task/dispatch:T-7/1", "task/dispatch:src/parser.py/001", "task/dispatch:T7/01", "task/dispatch"):
+        for body in ("fix it", "- a\n- b\n", "\nfix it\n", "one\n\n⫻task/notes:T-7/002\ntwo\n"):
+            yield {**base, "content": f"⫻{head}\n{body}"}
+    said = re.findall(r"(?m)^  ⫻(\w+)/\*: type (\w+),", prompt("kick", "short"))
+    assert [family for family, _ in said] == ["command", "report", "alert", "query"]
+    ends = {"command": ("Orchestrator", "Dima"), "report": ("QllickBuzz & QllickFizz", "Orchestrator"),
+            "alert": ("SystemMonitor", "Broadcast"), "query": ("Human", "AR-00L")}  # fmt: skip
+    for family, kind in said:
+        sender, receiver = ends[family]
+        for name in ("status", "progress", "run", "escalate"):
+            one = {"type": kind, "channel": f"⫻{family}/{name}", "sender": sender, "receiver": receiver}
+            yield {**base, **one, "content": f"⫻{family}/{name}:T-7/001\nIn Progress\n"}
+
+
+def in_csp() -> Iterator[str]:
+    heredoc = "\n<<<\na: 1\n\n>> b\n>>>"
+    blocks = {
+        "TASK": ["T1\nREQ fix it", "T12\nREQ fix it: a = b\nIN a.py, b.py\nOUT F1\nOWNER coder\nPRIORITY P3",
+                 f"T1\nREQ{heredoc}\nIN a.py"],
+        "RESULT": [f"T1\nSTATUS {word}" for word in ("OK", "PARTIAL", "FAIL")]
+        + [f"T1\nSTATUS OK\nDATA{heredoc}", 'T1\nSTATUS OK\nPRODUCED F1, F2\nDATA {"a": 1}'],
+        "ERROR": ["E1\nAT T1\nCAUSE it broke", "E404\nAT src/p.py:10\nCAUSE it broke\nNEXT try again"],
+        "FILEOP": ["F1 DELETE\nPATH a.py", f"F1 CREATE\nPATH a b.py\nCONTENT{heredoc}",
+                   "F1 CREATE\nPATH a\nCONTENT\n<<<\n>>>",
+                   "F2 PATCH\nPATH a.py\nBASE C0\nCONTENT\n<<<<\n>>>\n>>>>"],
+        "PATCH": ["P1\nBASE C0\n+ DEF X1 = a = b\nAPPLY -> C1",
+                  "P7\nBASE C3\n~ DEF MY_NAME := a\n- DEF Y\nAPPLY -> C4"],
+        "PLAN": ["L1\nTEXT first a, then b", f"P1\nSTEPS{heredoc}", "plan-1\nSTEP1 a\nSTEP2 b"],
+        "QUERY": ["Q1\nTEXT which?", "Q1\nASK which?\nABOUT T1"],
+        "MEM": ["M1\nTEXT it is slow", "M1\nKEY_1 parser\nVALUE slow"],
+    }  # fmt: skip
+    for word, several in blocks.items():
+        for block in several:
+            for names in (("MAIN", "CODER", "C0"), ("code-expert", "agent_1", "C12")):
+                ends = "FROM {}\nTO {}\nCTX {}\n".format(*names)
+                yield f"CSP/1\n{ends}INTENT {'FILE' if word == 'FILEOP' else word}\n\n{word} {block}\n"
+
+
+def in_nslip() -> Iterator[str]:
+    slots = ("g3", "k7", "p2", "rC", "q1", "s9", "s100", 'u"done"', 'u"in progress"', "e404", 't"fix the parser"',
+             't"a \\"b\\" \\\\ c"', 't"a | b # c @ d"', 't"ü €"', 't""', 'k7|u"done"|t"x"', 't"x"|k7|g1',
+             f't"{"x" * 63}"', "k1B|rzz")  # fmt: skip
+    for act in "0123456789A":
+        for frame in "01234":
+            yield f"@a{act}|f{frame}|c5|S2|d1|T5#"
+        yield from (f"@a{act}|f0|cZ9|Sa|d0|T1y|{slot}#" for slot in slots)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_is_filled_in_naturally_is_taken(wire: str) -> None:
+    made = {"nslip": in_nslip, "csp": in_csp, "sstp": in_sstp, "sap": in_sap, "kick": in_kick}[wire]
+    tried = 0
+    for one in made():
+        text = one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
+        message = registry.decode(text, wire)
+        assert [issue for issue in registry.check(message) if issue.severity != "info"] == [], text
+        assert registry.decode(registry.encode(message), wire) == message
+        tried += 1
+    assert tried >= 30
+
+
+@pytest.mark.parametrize("wire", ["nslip", "sstp", "sap", "kick"])
+def test_the_examples_are_a_conversation_that_breaks_no_clause(wire: str) -> None:
+    """Of SAP in three histories, since a task ends once."""
+    texts = [registry.encode(each.message) for each in extract(prompt(wire), (wire,))]
+    for picked in ([0, 1, 3, 4], [0, 1, 3, 5], [0, 2]) if wire == "sap" else (range(len(texts)),):
+        found = conformance(wire, enumerate((texts[place] for place in picked), 1))
+        assert [line for line in found if line.status == FAIL] == [], str(found)
+
+
+def test_a_channel_says_whether_what_it_answers_is_to_be_named() -> None:
+    channels = [line for line in prompt("kick", "short").splitlines() if line.startswith("  \u2afb")]
+    assert [", with the correlation_id of what it answers" in line for line in channels] == [
+        row[4] for row in DEFAULT_ROWS
+    ]

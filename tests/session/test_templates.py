@@ -13,6 +13,7 @@ from tests.session.material import composed
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
 from turnwire.session import Options
+from turnwire.session.notation import cut, key_of, read
 from turnwire.session.shapes import ARRAY, Event, Leaf, Member, Shape, Shapes, flatten, minified, parsed, unflatten
 from turnwire.session.templates import FARTHEST, MOST_MISSED, Planner, again, one_more, time_of, time_text
 from turnwire.session.writing import Composer, candidates, read_events
@@ -27,7 +28,7 @@ def events_of(given: list[Any]) -> list[Event]:
 SOON, LATE = "2026-01-07T00:38:41Z", "2026-01-07T00:38:51Z"
 
 
-def read(*records: str) -> list[Any]:
+def decoded(*records: str) -> list[Any]:
     """The events of records without checks."""
     return session.decode("\n".join(["%1", *records, ""]), strict=False, sealed=False)
 
@@ -86,7 +87,7 @@ def test_a_definition_tells_what_is_later_by_its_distance(first: Any, second: An
     events = [shapes.event({"t": each}) for each in (first, second)]
     bodies = [composer.defined(name, each, ["~"]) for name, each in zip("ab", events, strict=True)]
     assert (bodies[1] == f"b={{t~:{told}}}") is (told is not None)
-    assert read(*bodies) == [{"t": first}, {"t": second}]
+    assert decoded(*bodies) == [{"t": first}, {"t": second}]
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -101,14 +102,14 @@ def test_how_far_apart_two_moments_may_be(sign: int, more: int) -> None:
     events = [shapes.event({"t": each}) for each in (begin, there)]
     bodies = [composer.defined("a", events[0], ["~"]), composer.row("a", events[1])]
     assert bodies[1] == f"a {there if more else sign * FARTHEST}"
-    assert read(*bodies) == [{"t": begin}, {"t": there}]
+    assert decoded(*bodies) == [{"t": begin}, {"t": there}]
 
 
 def test_what_an_empty_field_stands_for() -> None:
     """By what was seen in the conversation first, then anywhere."""
     definition = 'a={k:? b:1 c+:1 d=c:"x" e^:T-1 f=b:1}'.replace("k:?", "k?:one")
     events = [{"k": "one", "b": 1, "c": 1, "d": "x", "e": "T-1", "f": 1}]
-    assert read(definition) == events
+    assert decoded(definition) == events
     text = "\n".join(["%1 @k", definition, "a two||y", "a", "a one", "a two|5|||7", "a one", ""])
     found = session.decode(text, strict=False, sealed=False)
     assert [list(each.values()) for each in found[1:]] == [
@@ -182,14 +183,14 @@ def test_any_value_may_follow_any_other_whatever_a_template_expects(mark: str) -
     for first, second in product([shapes.event({"k": 1, "m": value}) for value in HARD], repeat=2):
         composer = Composer(())
         bodies = [composer.defined("a", first, ["", mark]), composer.row("a", second), composer.row("a", first)]
-        assert read(*bodies) == [json.loads(each.line) for each in (first, second, first)], bodies
+        assert decoded(*bodies) == [json.loads(each.line) for each in (first, second, first)], bodies
 
 
 @pytest.mark.parametrize(
     "fields", ["\\", "x|\\", "x|y\\|\\\\\\", "x|y|z", "", "&a", "x|&", "x|nul", "x|[1", "x|=1", 'x|"a', "x|1.", "x|01"]
 )
 def test_fields_that_no_writer_makes_are_refused(fields: str) -> None:
-    caught = raised(DecodeError, read, "a={a?:x b?:1}", f"a {fields}")
+    caught = raised(DecodeError, decoded, "a={a?:x b?:1}", f"a {fields}")
     assert (caught.reason, caught.line) == (Reason.BAD_ENCODING, 3)
 
 
@@ -227,8 +228,8 @@ def test_a_table_is_of_objects_with_the_same_keys(rows: list[Any], mark: str) ->
 
 @pytest.mark.parametrize("rows", ["[[1,2],[3]]", "[[1,2,3]]", "[[],[1,2]]", "[[1,2],3]", '[["x",1],"yz"]'])
 def test_a_row_of_another_width_is_refused(rows: str) -> None:
-    assert raised(DecodeError, read, f'={{"t#a,b":{rows}}}').reason is Reason.BAD_ENCODING
-    found = read('={"t#a,b":[[1,2],[3,null]] "u#a":[] "v#a":x}')
+    assert raised(DecodeError, decoded, f'={{"t#a,b":{rows}}}').reason is Reason.BAD_ENCODING
+    found = decoded('={"t#a,b":[[1,2],[3,null]] "u#a":[] "v#a":x}')
     assert found == [{"t": [{"a": 1, "b": 2}, {"a": 3, "b": None}], "u": [], "v": "x"}]
 
 
@@ -279,4 +280,116 @@ def test_an_event_that_comes_once_is_told_as_json_unless_that_is_longer(mark: st
     marks = [mark] * len(event.leaves)
     named, told = Composer(()).defined("a", event, marks), Composer(()).defined("", event, marks)
     assert told == (named[1:] if len(named) - 1 < len(event.line) else event.line)
-    assert read(told) == [{key: value}]
+    assert decoded(told) == [{key: value}]
+
+
+# --- definitions of templates: their notation, and templates derived from others --------------------------------------
+
+
+def event(*definitions: str) -> Any:
+    """The event of the last definition."""
+    return session.decode("\n".join(["%1", *definitions, ""]), strict=False, sealed=False)[-1]
+
+
+REFUSED = [
+    *("{a:1 }", "{ a:1}", "{a:1  b:2}", "{a:1,}", "{a:1 b", "{a:}", "{a::1}", "{:1}", "{a:1}}", "{a: 1}", "{a :1}"),
+    *("{a:[1}", "{a:1]", "{[a]:1}", '{a"b":1}', '{a:"x"y}', "{a:[:1]}", '{a:"\\x"}', '{a:"\x01"}', '{a:"x}'),
+    *("{a\u2028:1}", "{a:1}{b:2}", "{a:`x`}", "{a:\\}"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{a:1 b+:x}", {"a": 1, "b": "x"}),
+        ('{a:"x y\n z" b?:null}', None),
+        ('{"a":-1.5,"b":null,"c":[]}', {"a": -1.5, "b": None, "c": []}),
+        ("{act ASK b word}", {"act": "ASK", "b": "word"}),
+        ("{act:ASK,b}", {"act": "ASK", "b": None}),
+        ("{a b}", {"a": "b"}),
+        ("{a,b}", {"a": None, "b": None}),
+        ('{a "x"}', {"a": None, "x": None}),  # a string needs its colon
+        ("{a? x}", None),  # so does what stands behind a mark
+        ("{a b:1}", None),
+        ("{a {b:1}}", None),
+        ("{a:{b:1} c:[{d:1} {e?:2}]}", {"a": {"b": 1}, "c": [{"d": 1}, {"e": 2}]}),
+        ("{a?:{b?:1}}", {"a": {"b?": 1}}),  # names in a value have no marks
+        ('{a:[1 x,"y z" [true {b:1}]]}', {"a": [1, "x", "y z", [True, {"b": 1}]]}),
+        ("{a$:{b:1} c$4:{d x}}", {"a": '{"b":1}', "c": '{\n  "d": "x"\n}'}),
+        ("{a$0:{b:1} c$1:{d:[{e:1}]}}", {"a": '{"b":1}', "c": '{"d": [{"e": 1}]}'}),
+        ("{a$:1}", None),
+        ("{a$:{}}", None),
+        ("{a$5:{b:1}}", None),
+        ("{at:12:30 u:⫻x/y:z v:89e w:1e5x x:007}", {"at": "12:30", "u": "⫻x/y:z", "v": "89e", "w": "1e5x", "x": "007"}),
+        ("{a:1e5 b:-0 c:true d:false e:null}", {"a": 1e5, "b": -0.0, "c": True, "d": False, "e": None}),
+        ('{"a?!":1 "b!!+":2 "c!?":3 "=x!":4 !:5}', {"a?": 1, "b!": 2, "c": 3, "=x": 4, "": 5}),
+        ('{a?:"&!null" b?:"&&x" c:"&!\\"-2x\\"" d~:"&!\\"-2x\\""}', {"a": None, "b": "&x", "c": "-2x", "d": "-2x"}),
+        ('{a:"&x"}', None),
+        ("{a~:+5}", None),
+        ("{a-:1}", None),
+        ('{"a#k,v":[[1,2],[3,4]]}', {"a": [{"k": 1, "v": 2}, {"k": 3, "v": 4}]}),
+        ('{"a#k,k":[[1,2],[3,4]]}', None),
+        ("{}", {}),
+        *((text, None) for text in REFUSED),
+        *((f"{{{each}}}", None) for each in ("a:1 a:2", "a:1 a?:2", "a?:1 a+:2", "a$:{b:1} a:1", "b:1 a?:2 c:1 a:1")),
+        *((f"{{k:{{{each}}}}}", None) for each in ("a:1 a:2", "a:1 a?:2", "a:{b:1} a:2")),
+        ('{k?:{"a":1 a:2}}', None),
+    ],
+)
+def test_notation(text: str, value: Any) -> None:
+    """None: it is refused."""
+    if value is None:
+        caught = raised(DecodeError, event, f"={text}")
+        assert (caught.reason, caught.line) == (Reason.BAD_ENCODING, 2)
+    else:
+        assert json.dumps(event(f"={text}")) == json.dumps(value)
+
+
+def test_letters_of_words() -> None:
+    """Which ones a word may have, of all that there are up to U+3100."""
+    for number in (*range(1, 0x3100), 0xFEFF, 0xFFFD, 0x1F600):
+        letter = chr(number)
+        may_be = letter in "_.@/?+~^=$#!&*<>;|()%'-" or (letter.isascii() and letter.isalnum())
+        may_be |= number >= 0xA1 and number not in (0x2028, 0x2029)
+        try:
+            found = read(f"{{k:a{letter}b}}")[0].node == f"a{letter}b"
+        except ValueError:
+            found = False
+        assert found is (may_be or letter == ":"), hex(number)
+
+
+@pytest.mark.parametrize("name", ["a", "", "a?", "a!", "!", "a=b=c", "$1", "a#b", "-", "a.b", "é", "a b", "=", "a!!"])
+def test_a_name_and_its_mark_are_told_apart(name: str) -> None:
+    for mark in ("", "?", "+", "~", "^", "-", "$", "$4", "=", "=a.b", "#k,v"):
+        key = key_of(name, mark)
+        assert cut(json.loads(key) if key[0] == '"' else key) == (name, mark)
+
+
+@pytest.mark.parametrize(
+    ("base", "changed", "value"),
+    [
+        ("{a:1 b:2}", "{b:3}", {"a": 1, "b": 3}),
+        ("{a:1 b:2}", "{}", {"a": 1, "b": 2}),
+        ("{a:1 b:2 c:3}", "{b- d:4}", {"a": 1, "d": 4, "c": 3}),
+        ("{a:1 b:2 c:3}", "{d:4 b- e:5 f:6}", {"a": 1, "e": 5, "f": 6, "c": 3, "d": 4}),
+        ("{a:{b:1 c:2} d:3}", "{a:{c- e:4}}", {"a": {"b": 1, "e": 4}, "d": 3}),
+        ("{a$:{b:1} c:2}", "{a:{b:5}}", {"a": '{"b":5}', "c": 2}),
+        ("{a:[{b:1}] c:2}", "{a:[{d:1}]}", {"a": [{"d": 1}], "c": 2}),
+        ("{a+:1 b?:x}", "{c:3}", {"a": 2, "b": "x", "c": 3}),
+        ("{a:1}", "{b-}", None),
+        ("{a:{b:1}}", "{a:{c-}}", None),
+    ],
+)
+def test_a_definition_that_changes_another(base: str, changed: str, value: Any) -> None:
+    if value is None:
+        with pytest.raises(DecodeError):
+            event(f"a={base}", f"=a{changed}")
+    else:
+        assert json.dumps(event(f"a={base}", f"=a{changed}")) == json.dumps(value)
+    with pytest.raises(DecodeError):
+        event(f"=z{changed}")
+
+
+def test_a_name_that_is_empty_has_a_path_like_any_other() -> None:
+    text = '%1\n{"":{"k":"one"},"k":"two"}\na={"":{k=.k} b=k}\n.2\n'
+    assert session.decode(text, sealed=False)[1] == {"": {"k": "one"}, "b": "two"}
