@@ -3,6 +3,7 @@ function that takes ``limits=`` says so when it is given something else."""
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -16,7 +17,12 @@ from tests.log.test_limits import message_of
 from tests.test_utf8 import WORDS
 from turnwire import LIMITS, Limits, csp, kick, log, sap, sstp
 from turnwire._backend import core_module
+from turnwire.contract import cached_if_short
+from turnwire.csp.lints import filler
 from turnwire.json import text as json_text
+from turnwire.kick.envelope_methods import channel_parts
+from turnwire.session.templates import time_of
+from turnwire.sstp.session import folded, outline
 
 FORMS: tuple[Callable[[str], Any], ...] = (str, str.encode, lambda text: memoryview(text.encode()))
 FROM = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PLAN\n\nPLAN P1\n"
@@ -125,3 +131,20 @@ def test_both_readers_of_json_refuse_it(backend: str) -> None:
     with pytest.raises(TypeError, match="limits must be a turnwire"):
         reader.Reader("sap").read(OBJECT, None)
     assert reader.Reader("sap").read(OBJECT, turnwire.LIMITS._replace(key=9)) == {"a": 1}
+
+
+def test_no_cache_keeps_long_texts() -> None:
+    """Of which a hostile input may have any number; short ones, which come again, are kept."""
+    asked = []
+    size = cached_if_short(8, 3)(lambda text: asked.append(text) or len(text))
+    assert [size(text) for text in ("one", "four", "one", "four")] == [3, 4, 3, 4]
+    assert asked == ["one", "four", "four"]
+    kept = [folded, outline, channel_parts, time_of, filler]
+    tracemalloc.start()
+    try:
+        for number in range(50):
+            for function in kept:
+                function(f"{number:03}" + "x" * 20_000)
+        assert tracemalloc.get_traced_memory()[0] < 500_000
+    finally:
+        tracemalloc.stop()

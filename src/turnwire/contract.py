@@ -6,6 +6,7 @@ The only module of turnwire that this one imports is ``errors``. Each protocol d
 
 from __future__ import annotations
 
+from functools import lru_cache, wraps
 from importlib import import_module
 
 from turnwire.errors import DecodeError, Reason, UnknownName, expect_number
@@ -14,9 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from re import Pattern
-    from typing import Any, NamedTuple
+    from typing import Any, NamedTuple, TypeVar
 
     from turnwire.errors import Issue
+
+    Result = TypeVar("Result")
 else:
     from turnwire.errors import NamedTuple
 
@@ -40,6 +43,17 @@ LIMITS = Limits()
 
 MOST_LIMIT = 1 << 62
 """No limit at all: the cores add offsets to limits, in 64 bits."""
+
+
+def cached_if_short(room: int, most: int = 128) -> Callable[[Callable[[str], Result]], Callable[[str], Result]]:
+    """A cache of ``room`` results of a function of one text. Nothing is kept of texts of more than ``most`` characters,
+    of which a hostile input may have any number."""
+
+    def cached(function: Callable[[str], Result]) -> Callable[[str], Result]:
+        known = lru_cache(room)(function)
+        return wraps(function)(lambda text: known(text) if len(text) <= most else function(text))
+
+    return cached
 
 
 def checked_limits(limits: object) -> Limits:

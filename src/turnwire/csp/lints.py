@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnwire.contract import cached_if_short
 from turnwire.csp._lines_py import is_near_state
 from turnwire.csp.faults import explain, issue
 from turnwire.csp.messages import (
@@ -105,7 +106,7 @@ class Linter:
 
     def filler(self, key: str, value: str) -> str | None:
         """The filler in a value, in words; None if nothing is, or where it is one that has a name."""
-        said = _known_filler(value) if len(value) <= _SHORT else filler(value)
+        said = filler(value)
         return None if said is None or self.state.name_of(value, self.state.defs) else f"{key} {said}"
 
     def learn(self, record: Record, place: Any = ()) -> None:
@@ -377,6 +378,7 @@ _PROSE_LEAST, _PROSE_SHARE = 14, 0.4
 """From so many words on, a text of which this share are small words is prose."""
 
 
+@cached_if_short(4096, _SHORT)
 def filler(text: str) -> str | None:
     """The politeness or prose in a text, in words; None if nothing is."""
     if text.isascii() and " " not in text and text[-1:] not in ",.!":
@@ -394,9 +396,6 @@ def filler(text: str) -> str | None:
     if len(found) >= _PROSE_LEAST and small >= _PROSE_SHARE * len(found):
         return f"is prose of {len(found)} words"
     return None
-
-
-_known_filler = lru_cache(4096)(filler)
 
 
 # --- laws that route tasks to agents [PROJECT LAWS] -------------------------------------------------------------------

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from turnwire.contract import cached_if_short
 from turnwire.errors import DecodeError, Reason
 from turnwire.json import text as json_text
 from turnwire.json.faults import kind_of
@@ -40,18 +40,14 @@ def message_type(value: Any) -> Any:
     return TYPES.get(value, value) if isinstance(value, str) else value
 
 
+@cached_if_short(1024)
 def channel_parts(channel: str) -> tuple[str | None, str | None]:
     """(family, name) of ``⫻family/name``; the name may hold further slashes. (None, None) for anything else."""
-    return _short_channel(channel) if len(channel) <= 128 else _split_channel(channel)
-
-
-def _split_channel(channel: str) -> tuple[str | None, str | None]:
     found = _CHANNEL.fullmatch(channel)
     return (None, None) if found is None else (found[1], found[2])
 
 
 _CHANNEL = re.compile(rf"{SIGIL}([^\s{SIGIL}/]+)/([^\s{SIGIL}]+)")
-_short_channel = lru_cache(1024)(_split_channel)
 
 
 def state(envelope: Any) -> tuple[Any, ...]:

@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnwire.contract import cached_if_short
 from turnwire.errors import DecodeError, Issue, Reason, RuleError, expect
 from turnwire.json.faults import pointer_step
 from turnwire.json.times import is_timestamp
@@ -336,7 +336,7 @@ def is_uuid4(text: str) -> bool:
     return _UUID4.fullmatch(text) is not None
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256)
 def unknown_key(key: str) -> Issue:
     """The issue of a key that is none of the specification."""
     plain = key.replace("_", "").lower()

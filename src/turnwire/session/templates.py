@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import chain, islice
 from typing import NamedTuple
 
+from turnwire.contract import cached_if_short
 from turnwire.session.notation import ODD, cut, one_line
 from turnwire.session.shapes import Event, Leaf, Shape, is_digested, leaf_of, parsed, quoted
 
@@ -39,7 +40,7 @@ Form = tuple[str, int, str]
 """The form in which a time is written: the letter between day and hour, digits of a fraction, the zone."""
 
 
-@lru_cache(1024)
+@cached_if_short(1024)
 def time_of(text: str) -> tuple[Form, int] | None:
     """The form of a time, and the time in units of its last digit; None for any other text."""
     found = _TIME(text)

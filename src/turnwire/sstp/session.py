@@ -22,6 +22,7 @@ from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 from turnwire import pairs
+from turnwire.contract import cached_if_short
 from turnwire.errors import Issue, Reason, RuleError
 from turnwire.message import refuse_unknown
 from turnwire.sstp.codec import check, encode
@@ -55,10 +56,10 @@ _TWINS = str.maketrans(
 )
 
 
-folded = lru_cache(4096)(pairs.folded)
+folded = cached_if_short(4096)(pairs.folded)
 
 
-@lru_cache(4096)
+@cached_if_short(4096)
 def outline(name: str) -> str:
     """The rest of a name when look-alike letters, marks, case, spaces and punctuation are taken away."""
     letters = unicodedata.normalize("NFKD", name).casefold().translate(_TWINS)
