@@ -22,7 +22,7 @@ def export_spans(
     """Exports a span for each model response and each tool call in the sessions of logs; returns the number of spans.
 
     exporter: a ``SpanExporter`` of ``opentelemetry.sdk``; it is not shut down. source, wire, conversation, options:
-    those of :func:`turnwire.read.exporting.export`. Span ids are derived from ids in the log, so repeated exports have
+    those of :class:`turnwire.read.turns.Turns`. Span ids are derived from ids in the log, so repeated exports have
     the same ids. Raises OSError if the exporter rejects spans, MissingDependency without the SDK, and the errors of a
     scan.
     """
