@@ -429,14 +429,13 @@ def _is_longer(before: Turn, now: Turn) -> bool:
     """True if a record was written again under one id: with the parts that it had, the last of which may be longer."""
     if not before.parts or before.parts[-1].block is not None or before.columns["wire"] != now.columns["wire"]:
         return False  # pieces are joined
-    keys = _tables(now.columns["wire"])[0].keys
-    ids = [(value_at(before.record, path), value_at(now.record, path)) for path in keys]
-    if next((old != new for old, new in ids if MISSING not in (old, new)), True):
-        return False
     *some, last = before.parts
-    then = now.parts[len(some) : len(some) + 1]
-    grown = [one._replace(text=last.text) == last and one.text.startswith(last.text) for one in then]
-    return now.parts[: len(some)] == some and any(grown)
+    then = next(iter(now.parts[len(some) : len(some) + 1]), None)
+    if then is None or not then.text.startswith(last.text) or then._replace(text=last.text) != last:
+        return False
+    keys = _tables(now.columns["wire"])[0].keys
+    ids = ((value_at(before.record, path), value_at(now.record, path)) for path in keys)
+    return now.parts[: len(some)] == some and next((old == new for old, new in ids if MISSING not in (old, new)), False)
 
 
 def _shape(value: Any, words: frozenset[str]) -> Any:
