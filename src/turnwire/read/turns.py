@@ -433,9 +433,8 @@ def _is_longer(before: Turn, now: Turn) -> bool:
     then = next(iter(now.parts[len(some) : len(some) + 1]), None)
     if then is None or not then.text.startswith(last.text) or then._replace(text=last.text) != last:
         return False
-    keys = _tables(now.columns["wire"])[0].keys
-    ids = ((value_at(before.record, path), value_at(now.record, path)) for path in keys)
-    return now.parts[: len(some)] == some and next((old == new for old, new in ids if MISSING not in (old, new)), False)
+    ids = [value_at(turn.record, path) for path in _tables(now.columns["wire"])[0].keys[:1] for turn in (before, now)]
+    return now.parts[: len(some)] == some and ids[:1] == ids[1:] != [] and ids[0] not in (MISSING, None, "")
 
 
 def _shape(value: Any, words: frozenset[str]) -> Any:
