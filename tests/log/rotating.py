@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from turnwire import Scan, scan
-from turnwire.log.input import following, reading
+from turnwire.log.input import reading, rotation
 from turnwire.log.input.reading import Stop
 from turnwire.nslip import base62
 
@@ -311,7 +311,7 @@ def in_steps(
 
     def sleep(seconds: float) -> None:
         nonlocal quiet
-        quiet += seconds >= following.INTERVAL
+        quiet += seconds >= rotation.INTERVAL
         if quiet < ENDED:
             return
         quiet = 0

@@ -31,7 +31,7 @@ from tests.log.rotating import (
 )
 from tests.log.test_scan import scan_nslip
 from turnwire import scan
-from turnwire.log.input import following, rotation
+from turnwire.log.input import rotation
 
 pytestmark = pytest.mark.once
 LATER = 1 << 31
@@ -45,7 +45,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "INTERVAL", 0.03)
+    monkeypatch.setattr(rotation, "INTERVAL", 0.03)
     monkeypatch.setattr(rotation, "SETTLED", ENDLESS)
 
 
@@ -462,7 +462,7 @@ def test_a_file_that_was_read_as_what_had_a_name_before_is_read_on_from_there(tm
 
 def at_next_read(monkeypatch: pytest.MonkeyPatch, step: Any) -> Any:
     """Has something done between the next look at a name and that at what the file holds."""
-    real, asked = following.Follower._is_changed, []
+    real, asked = rotation.Follower._is_changed, []
 
     def is_changed(follower: Any, name: str) -> bool:
         found = real(follower, name)
@@ -472,7 +472,7 @@ def at_next_read(monkeypatch: pytest.MonkeyPatch, step: Any) -> Any:
             return True
         return found
 
-    monkeypatch.setattr(following.Follower, "_is_changed", is_changed)
+    monkeypatch.setattr(rotation.Follower, "_is_changed", is_changed)
     return lambda: asked.append(True)
 
 
@@ -504,7 +504,7 @@ def test_a_log_that_is_rotated_between_two_questions_goes_on_in_what_was_rotated
 
 def test_a_copy_that_is_older_than_what_was_read_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More came between the copy and the cut than is kept of what was read."""
-    path, real = tmp_path / "app.log", following.Follower._is_changed
+    path, real = tmp_path / "app.log", rotation.Follower._is_changed
     written(path, record(0), 1)
     more = record(0) + record(1) + b"#" * 70_000 + b"\n"
 
@@ -517,7 +517,7 @@ def test_a_copy_that_is_older_than_what_was_read_is_not_read(tmp_path: Path, mon
             written(path, record(2), 4)
         return real(follower, name)
 
-    monkeypatch.setattr(following.Follower, "_is_changed", cut)
+    monkeypatch.setattr(rotation.Follower, "_is_changed", cut)
     found = stepped(path, at_next_read(monkeypatch, copy))
     assert found == ([[0], [1, 2]], [("app.log", "file_shrunk")])
 
@@ -592,7 +592,7 @@ def shift(folder: Path) -> None:
 def test_new_files_of_a_folder_that_are_renamed_while_it_is_listed_come_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, real = tmp_path / "app.log", following.named
+    path, real = tmp_path / "app.log", rotation.named
 
     def make() -> None:
         path.write_bytes(record(1))
@@ -605,7 +605,7 @@ def test_new_files_of_a_folder_that_are_renamed_while_it_is_listed_come_once(
         return found
 
     (tmp_path / "other").write_bytes(b"")
-    monkeypatch.setattr(following, "named", named)
+    monkeypatch.setattr(rotation, "named", named)
     seen, gaps = stepped(tmp_path, make)
     assert ([sorted(numbers) for numbers in seen], gaps) == ([[], [0, 1]], [])
 
@@ -617,11 +617,11 @@ def test_a_log_that_is_named_itself_is_waited_for(tmp_path: Path) -> None:
     def sleep(seconds: float) -> None:
         nonlocal waited
         waited += 1
-        if waited > following.TRIES:
+        if waited > rotation.TRIES:
             found.close()
 
     found = scan(path, wire="nslip", follow=True)
     found._run.stop.sleep = sleep  # type: ignore[method-assign]
     with pytest.raises(FileNotFoundError, match=r"app\.log"):
         list(found)
-    assert waited == following.TRIES - 1
+    assert waited == rotation.TRIES - 1

@@ -16,7 +16,7 @@ import pytest
 
 from tests.log.rotating import ENDLESS, KINDS, Log, append, followed, in_steps, numbers_of, record, run, soon
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input import following, rotation
+from turnwire.log.input import rotation
 
 pytestmark = pytest.mark.once
 RENAMED = ("rename", "late", "compressed")
@@ -25,7 +25,7 @@ RENAMED = ("rename", "late", "compressed")
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "INTERVAL", 0.02)
+    monkeypatch.setattr(rotation, "INTERVAL", 0.02)
     monkeypatch.setattr(rotation, "SETTLED", ENDLESS)
 
 

@@ -14,8 +14,8 @@ import pytest
 from tests.log.rotating import BANNER, Log, Steps, followed, interleave, numbers_of, record, rotations
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import reading, rotation
-from turnwire.log.input.following import LISTED
 from turnwire.log.input.reading import Stop, Stopped
+from turnwire.log.input.rotation import LISTED
 
 pytestmark = pytest.mark.once
 KINDS = (("rename", "late", "pack"), ("copytruncate", "pack"), ("rename", "late", "copytruncate", "pack"))

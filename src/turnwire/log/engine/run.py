@@ -27,7 +27,7 @@ from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Blocks, InputBlock, Reading, Stop, Stopped, stream_blocks
 from turnwire.log.input.rotated_names import forget
-from turnwire.log.input.rotation import Bookmarks, file_blocks
+from turnwire.log.input.rotation import Bookmarks, Follower, file_blocks
 from turnwire.log.input.sources import ReadOptions, Source, found_sources, sources
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
@@ -182,8 +182,6 @@ class Run:
             marks.expect([one.name for one in found if one.mappable and one.name is not None])
         try:
             if self._follow:
-                from turnwire.log.input.following import Follower  # which most scans do without
-
                 yield from Follower(self._source, self._job).looks(found)
             else:
                 yield self._blocks(found)
