@@ -10,7 +10,6 @@ becomes a reject, and the scan continues at the next line that can start a recor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from itertools import chain
 
 from turnwire.csp._lines_py import (
@@ -133,8 +132,7 @@ class Stream:
 
     def message(self, first: Line) -> int:
         cursor = self.cursor
-        form = first.start, cursor.end, cursor.final, self.limits
-        usual = usual_message(cursor.data, *form, cursor.closing) if cursor.is_plain else None
+        usual = usual_message(cursor, first.start, self.limits) if cursor.is_plain else None
         if usual is not None:
             self.tail = True
             return self.row(first.start, *usual)
@@ -270,16 +268,11 @@ _BLOCKS = {intent.encode(): (code, word, _block(word)) for code, (intent, word) 
 
 
 def usual_message(
-    data: bytes,
-    start: int,
-    end: int,
-    final: bool,
-    limits: tuple[int, int, int],
-    closing: Callable[[int, int, int], Line | None],
+    cursor: Cursor, start: int, limits: tuple[int, int, int]
 ) -> tuple[int, int, list[Span], Table] | None:
-    """Where a message of the usual form ends, its code, its spans and its extras; None for any other. end, final: of
-    the data; limits: as of :func:`tables`; closing: as of :class:`Cursor`."""
-    final, end = final and end <= start + limits[0], min(end, start + limits[0])
+    """Where a message of the usual form ends, its code, its spans and its extras; None for any other. limits: as of
+    :func:`tables`. Raises NeedMore."""
+    data, end = cursor.data, min(cursor.end, start + limits[0])
     head = _HEAD.match(data, start, end)
     code, word, pattern = _BLOCKS.get(head[4], (0, "", None)) if head else (0, "", None)
     block = None if head is None or pattern is None else pattern.match(data, head.end(), end)
@@ -299,7 +292,7 @@ def usual_message(
             at += len(line)
     elif word == "FILEOP":
         operation, (opened, _) = spans.pop(4), spans.pop()
-        closed = closing(stop, 3, end) if opened >= 0 else None
+        closed = cursor.closing(stop, 3, end) if opened >= 0 else None
         if opened >= 0 and (closed is None or closed.next != closed.stop + 1 or not _IS_END(data, closed.next, end)):
             return None
         spans += [ABSENT if closed is None else (stop, closed.start - stop), operation]
@@ -310,7 +303,11 @@ def usual_message(
         if len(fields) > limits[1] or any(len(field[1]) > limits[2] for field in fields):
             return None
         extras = [(0, one.start(), len(one[1]), one.start(2), len(one[2])) for one in fields]
-    return None if stop == end and not final else (stop, code, spans + [ABSENT] * (9 - len(spans)), extras)
+    return (
+        None
+        if stop == end and not (cursor.final and end == cursor.end)
+        else (stop, code, spans + [ABSENT] * (9 - len(spans)), extras)
+    )
 
 
 def bad_utf8(data: bytes, start: int, stop: int) -> int:

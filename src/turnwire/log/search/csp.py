@@ -185,19 +185,13 @@ class CspLines:
 
     def _usual(self, text: Text, at: int, end: int) -> tuple[int, ...] | None:
         """The row of a message that is written as most are."""
-        final = text.final or end < len(text.data)
-
-        def closing(place: int, run: int, bound: int) -> Line | None:
-            cursor = Cursor(text.data, end, final)
-            cursor.closings = text.closings
-            found = cursor.closing(place, run, bound)
-            text.closings = cursor.closings
-            return found
-
+        cursor = _LogCursor(text, end, None, b"")
         try:
-            usual = usual_message(text.data, at, end, final, self._limits, closing)
+            usual = usual_message(cursor, at, self._limits)
         except NeedMore:
             return None
+        finally:
+            text.closings = cursor.closings
         if usual is None or bad_utf8(text.data, at, usual[0]) >= 0:
             return None
         stop, code, spans, extras = usual
