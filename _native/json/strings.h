@@ -199,8 +199,14 @@ static TW_APART TW_UNUSED size_t tw_unescape_in(const uint8_t *p, const uint8_t 
 #ifdef TW_SSE2
         if (hard - p >= 16) {
             __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-            ptrdiff_t run = tw_low_zeros_32(tw_are(v, '\\') | 1u << 16);
+            unsigned slash = tw_are(v, '\\');
             _mm_storeu_si128((__m128i *)(void *)out, v);
+            if (!slash && end - p > 16) {      /* where it goes on does not wait for what was found */
+                p += 16;
+                out += 16;
+                continue;
+            }
+            ptrdiff_t run = tw_low_zeros_32(slash | 1u << 16);
             if (run > end - p) run = end - p;
             p += run;
             out += run;

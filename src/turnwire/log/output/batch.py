@@ -207,6 +207,8 @@ class Batch(Columns):
             return self._text(source, bit)
         if how == "column" and source in rows.arrays:
             values = rows.arrays[source][: rows.count]
+            if values.dtype.kind == "u" and dtype.kind == "i" and values.dtype.itemsize == dtype.itemsize:
+                return values.view(dtype)  # what does not fit has no value: see validity_of
             return values if values.dtype is dtype else values.astype(dtype, copy=False)
         if column.kind == "file":
             files = np.empty(rows.count, object)
