@@ -32,12 +32,6 @@ static inline uint64_t tw_mask_at(const void *masks, int width, size_t row)
     return width == 4 ? ((const uint32_t *)masks)[row] : ((const uint64_t *)masks)[row];
 }
 
-static inline uint64_t tw_mask_at(const void *masks, int width, size_t row)
-{
-    if (width == 2) return ((const uint16_t *)masks)[row];
-    return width == 4 ? ((const uint32_t *)masks)[row] : ((const uint64_t *)masks)[row];
-}
-
 /* The bits of masks of `width` bytes, for each bit a plane: a bit a row, the first row lowest, in whole words of 64 rows. */
 TW_ALWAYS void tw_planes_of(const uint8_t *masks, size_t width, size_t count, uint8_t *planes)
 {
