@@ -327,7 +327,6 @@ def test_control_c_leaves_the_cursor(tmp_path: Path) -> None:
         env=environment(TERM="xterm", COLUMNS="80"),
     ) as running:
         os.close(theirs)
-        assert running.stdin is not None
         running.stdin.write(REAL.read_bytes())
         running.stdin.flush()  # and is left open: the scan waits for more
         sent = b""

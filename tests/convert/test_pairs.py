@@ -22,7 +22,6 @@ CARRIERS = ("sstp", "sap", "kick")
 
 def fields_of(message: Any) -> Fields:
     wire = wire_of(message)
-    assert wire is not None
     return shape_of(wire).split(message)
 
 
@@ -45,13 +44,11 @@ def assert_survives(message: Any, target: str, context: Context) -> None:
         return
     there = through_text(converted, target)
     source = wire_of(message)
-    assert source is not None
     shape = shape_of(source)
     before = shape.split(message)
     names = [shown(path) for path in before if path not in shape.unseen]
     assert [name for name in names if name in converted.dropped] == list(converted.dropped), "in order, and none else"
     returned = whole(there, source, explicit(there, source, context, nearest=True))
-    assert returned is not None
     back = shape.split(returned.message)
     for path, value in before.items():
         if path not in shape.unseen and shown(path) not in converted.dropped:
@@ -74,7 +71,6 @@ def assert_comes_back(message: Any, target: str, context: Context) -> None:
     if signed is None:
         return
     source = wire_of(message)
-    assert source is not None
     there = through_text(signed, target)
     for given_context in (None, context):
         back = turnwire.convert(there, source, context=given_context, restore=True, key=KEY)

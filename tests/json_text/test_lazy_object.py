@@ -179,7 +179,6 @@ def issues_of(fields: dict[str, Any]) -> list[Any]:
     if "header" in fields:
         return list(findings(fields))
     cls = kind_of(fields)
-    assert cls is not None
     message = cls.from_dict(fields)
     return [*sap_rules.judge(fields, cls.TABLE), *sap_rules.conditions(message), *sap_rules.lint(message)]
 

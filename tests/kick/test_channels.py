@@ -86,7 +86,6 @@ def test_monitor_follows_the_loop(twin: str, options: dict[str, Any]) -> None:
     assert [(str(event.kind), event.task, event.fault) for event in told] == [(kind, "T-7", False) for kind in kinds]
     assert told[3].text == "out/plan.md"
     task = monitor.task("T-7")
-    assert task is not None
     assert (task.state, task.artifacts, monitor.tasks) == (TaskState.COMPLETED, ["out/plan.md"], [])
 
 

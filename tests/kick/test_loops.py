@@ -390,7 +390,6 @@ def run(words: tuple[str, ...]) -> tuple[list[TaskState], list[str]]:
     monitor, task = Monitor(), channels.dispatch("T", "WePlan", "x")
     monitor.feed(task)
     held = monitor.task("T")
-    assert held is not None
     states, faults = [held.state], []
     for word in words:
         faults += [str(event.kind) for event in monitor.feed(report(task, word)) if event.fault]
@@ -486,7 +485,6 @@ def test_an_envelope_without_authority_changes_nothing() -> None:
                     assert [str(event.kind) for event in events] in (["unauthorised"], ["late"]), (forged, done)
                     assert done == 4 or str(events[0].kind) == "unauthorised"
                 held = monitor.task("T")
-                assert held is not None
                 rest = [str(event.kind) for word in REPORTS[done:] for event in monitor.feed(report(task, word))]
                 told.append((held.state, rest))
             assert told[0] == told[1], (forged, done)

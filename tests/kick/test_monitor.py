@@ -127,7 +127,6 @@ def test_every_cell_of_the_table(before: TaskState, signal: Signal) -> None:
     for step in way:
         monitor.feed(channels.stop(task) if step == "stop" else report(task, step))
     held = monitor.task("T")
-    assert held is not None
     assert held.state is before
     words = {Signal.PROGRESS: "In Progress", Signal.ARTIFACT: "artifact"}
     (event,) = monitor.feed(report(task, words.get(signal, signal.value.title())))

@@ -75,7 +75,6 @@ class Flow:
         return envelope
 
     def report(self, text: str, name: str = "status", sender: str | None = None, **fields: Any) -> Envelope:
-        assert self.dispatched is not None
         task = fields.pop("task", self.task)
         fields.setdefault("correlation_id", self.dispatched.correlation_id or self.dispatched.id)
         content = fields.pop("content", f"⫻report/{name}:{task}/001\n{text}\n")

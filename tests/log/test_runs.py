@@ -522,8 +522,6 @@ def test_control_c_ends_it_at_once(backend: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
     ) as program:
-        assert program.stdout is not None
-        assert program.stderr is not None
         assert program.stdout.readline() == "going\n"
         program.send_signal(signal.SIGINT)
         assert program.stdout.read() == "interrupted\n"

@@ -27,8 +27,6 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.syspath_prepend(str(BACKEND.parent))
     spec = importlib.util.spec_from_file_location("turnwire_build", BACKEND)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

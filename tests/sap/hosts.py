@@ -156,7 +156,6 @@ async def over_mcp(agent: sap.Agent, clients: AsyncExitStack, _machine: Machine)
 
 @asynccontextmanager
 async def over_nats(agent: sap.Agent, clients: AsyncExitStack, machine: Machine) -> AsyncIterator[Clients]:
-    assert machine.broker is not None
     names: dict[str, Any] = {"queue": "b", "prefix": machine.prefix, "options": {"reconnect_time_wait": 0.02}}
     worker = nats.Worker(agent, machine.broker.url, identify=nats.by_subject, ack_wait=1.0, **names)
     async with agent, worker:

@@ -61,7 +61,6 @@ async def test_payloads_are_judged_by_their_schema() -> None:
 
     async with offering(lambda task, context: calls.append(task), schema=schema) as agent:
         result = await agent.call(do({"a": "x", "b": [1, 0]}))
-        assert result.error is not None
         assert (result.status, result.error.code) == ("FAILED", "UNPROCESSABLE")
         pointers = [issue["pointer"] for issue in (result.error.details or {})["issues"]]
         assert sorted(pointers) == ["/payload/a", "/payload/b/1"]

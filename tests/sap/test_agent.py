@@ -348,7 +348,6 @@ async def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_p
     open_again, admitted = asyncio.Event(), asyncio.Event()
     await agent.__aenter__()
     rows = agent._transcript
-    assert rows is not None
     known = rows.known
 
     async def slow(key: str, text: str | None = None) -> Any:

@@ -70,7 +70,6 @@ def test_put_and_get(cache: sap.Cache) -> None:
     assert not cache.get(task())
     assert cache.put(task(), result(), now=T0) == 1
     hit = cache.get(task(), now="2025-09-28T10:30:00Z")
-    assert isinstance(hit, sap.Hit)
     assert (hit.age_sec, hit.output, hit.cache_key) == (1800, RESULT["output"], sap.cache_key(task()))
     record = hit.record
     assert (record["producer"], record["alignment"], record["storedAt"]) == ("A-ml-001", "VALID", T0)
@@ -90,7 +89,6 @@ def test_only_on_a_miss(cache: sap.Cache) -> None:
     assert isinstance(miss, sap.Miss)
     answer = miss.result(only, "B")
     assert (answer.status, answer.error.code if answer.error else None) == ("FAILED", "CACHE_MISS")
-    assert answer.error is not None
     assert answer.error.message
     assert answer["constitutionalEvidence"] == {
         "alignment": "ESCALATE",
@@ -106,7 +104,6 @@ def test_bypass_reads_nothing_and_writes_nothing(cache: sap.Cache, policy: Any) 
     cache.put(task(), result())
     passing = task(**{POLICY: policy})
     miss = cache.get(passing)
-    assert isinstance(miss, sap.Miss)
     assert miss.reason == "bypass"
     assert cache.put(passing, result()) is None
     assert len(cache.ledger) == 1
@@ -176,10 +173,8 @@ def test_the_newest_eligible_row_wins(cache: sap.Cache) -> None:
     lax = task(**{CONTEXT + "constraints": []})
     cache.put(lax, result(output="third"), now="2025-09-28T10:02:00Z")
     hit = cache.get(task(), now="2025-09-28T10:03:00Z")
-    assert isinstance(hit, sap.Hit)
     assert (hit.output, hit.age_sec) == ("second", 120)
     newest = cache.get(lax, now="2025-09-28T10:03:00Z")
-    assert isinstance(newest, sap.Hit)
     assert newest.output == "third"
     assert len(cache.ledger) == 3
 
@@ -208,7 +203,6 @@ def test_a_payload_without_canonical_form_has_no_key(cache: sap.Cache) -> None:
     strange = task(payload={"n": 2**60})
     raised(EncodeError, sap.cache_key, strange)
     miss = cache.get(strange)
-    assert isinstance(miss, sap.Miss)
     assert miss.reason == "no key"
     assert cache.put(strange, result()) is None
 
@@ -243,7 +237,6 @@ def test_the_bytes_of_a_row_of_the_cache_are_counted_not_its_letters(monkeypatch
     for letter in ("x", "é", "\U0001f600"):
         answer = sap.Result.from_dict(changed(RESULT, "/output", letter * 100))
         row = cache.row(asked, answer)
-        assert row is not None
         size = len(row[1].encode())
         for more in (-1, 0, 1):
             monkeypatch.setattr("turnwire.sap.cache.LIMITS", LIMITS._replace(message=size + more))

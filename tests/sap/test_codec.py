@@ -246,7 +246,6 @@ def test_results_are_checked_against_their_task() -> None:
 def test_messages_are_views() -> None:
     task = sap.decode(json.dumps(TASK))
     assert isinstance(task, sap.Task)
-    assert task.constitutional_context.cache_policy is not None
     assert task.constitutional_context.cache_policy.mode is sap.CacheMode.PREFER
     task.constitutional_context.cache_policy.mode = sap.CacheMode.ONLY
     assert task["constitutionalContext"]["cachePolicy"]["mode"] == "only"

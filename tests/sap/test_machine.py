@@ -349,7 +349,6 @@ class TransportMachine(RuleBasedStateMachine):
     @rule(one=TASKS)
     def broker_killed(self, one: sap.Task) -> None:
         async def killed() -> None:
-            assert self.broker is not None
             calling = asyncio.ensure_future(self.judged(one, one.issuer.agent_id, self.hosts[0], closing=True))
             await asyncio.sleep(0.01)
             self.broker.kill()

@@ -308,7 +308,6 @@ async def sockets(answer: bytes) -> AsyncIterator[str]:
 
     async def talk(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         current = asyncio.current_task()
-        assert current is not None
         talking.add(current)
         with suppress(ConnectionError, asyncio.CancelledError):
             for place in range(1_000_000):
@@ -389,7 +388,6 @@ async def test_an_agent_whose_transcript_stands_still(transport: str, tmp_path: 
     agent.capability("work.note")(lambda one, _context: done.append(one.task_id))
     patient = {} if transport == "bus" else {"timeout": PATIENT}
     async with reached(transport, agent, broker.url, ack_seconds=SOON, **patient) as client:
-        assert agent._transcript is not None
         agent._transcript._thread.submit(goes_on.wait, GUARD)  # a disk that answers to nothing
         some = [expecting(), expecting()]
         for one, work in zip(some, (client.send, lambda one: listened(client, one)), strict=True):

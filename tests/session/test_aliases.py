@@ -256,7 +256,6 @@ def used(text: str, sealed: bool) -> set[str]:
         body = record.raw.replace("\n ", "\n")
         if not number or body[:1] == "^":
             said = re.match(r"\S+(?: @\S+)*(?: &(\S{1,2})(?= |$))?", body)
-            assert said is not None
             expand = Expander(said[1] or "").expand
             letter = letter or (said[1] or "").rstrip("-")
             found |= {"-"} if (said[1] or "").endswith("-") else set()

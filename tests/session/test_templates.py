@@ -39,7 +39,6 @@ def decoded(*records: str) -> list[Any]:
 )
 def test_times(year: str, rest: str) -> None:
     found = time_of(year + rest)
-    assert found is not None
     assert time_text(*found) == year + rest
     day = 86_400 * 10 ** found[0][1]
     assert (time_text(found[0], found[1] - day * 366) is None) is (year == "0001")
@@ -96,7 +95,6 @@ def test_how_far_apart_two_moments_may_be(sign: int, more: int) -> None:
     """18 digits of the smallest part of a second that they are written with, forth and back."""
     begin = "2026-01-01T00:00:00.000000000Z"
     found = time_of(begin)
-    assert found is not None
     there = time_text(found[0], found[1] + sign * (FARTHEST + more))
     composer, shapes = Composer(()), Shapes()
     events = [shapes.event({"t": each}) for each in (begin, there)]
