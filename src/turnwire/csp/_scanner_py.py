@@ -303,11 +303,9 @@ def usual_message(
         if len(fields) > limits[1] or any(len(field[1]) > limits[2] for field in fields):
             return None
         extras = [(0, one.start(), len(one[1]), one.start(2), len(one[2])) for one in fields]
-    return (
-        None
-        if stop == end and not (cursor.final and end == cursor.end)
-        else (stop, code, spans + [ABSENT] * (9 - len(spans)), extras)
-    )
+    if stop == end and not (cursor.final and end == cursor.end):
+        return None
+    return stop, code, spans + [ABSENT] * (9 - len(spans)), extras
 
 
 def bad_utf8(data: bytes, start: int, stop: int) -> int:

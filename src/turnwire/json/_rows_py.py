@@ -212,7 +212,7 @@ def written(value: Any, raw: bytes) -> bytes:
         at, size, _ = _span(value, raw)
         return raw[at : at + size]
     if type(value) is float:
-        return _floats(raw)[value]
+        return _floats(raw)[repr(value)]
     return str(value).encode() if type(value) is int else b""
 
 
@@ -233,10 +233,10 @@ def _long(raw: bytes, most: int) -> frozenset[bytes]:
 
 
 @lru_cache(2)
-def _floats(raw: bytes) -> dict[float, bytes]:
-    """The numbers of a message, each as it is written first."""
+def _floats(raw: bytes) -> dict[str, bytes]:
+    """The numbers of a message that are read as floats, by what they say: each as it is written first."""
     numbers = [match[2] for match in _SCALAR.finditer(raw) if match[2] is not None]
-    return {float(number): number for number in reversed(numbers)}
+    return {repr(float(n)): n for n in reversed(numbers) if n == b"-0" or not n.removeprefix(b"-").isdigit()}
 
 
 def _time(value: Any, message: Message) -> int | None:
