@@ -38,7 +38,7 @@ cdef extern from "_native/log/work.h" nogil:
     void tw_member_work(const uint8_t *p, size_t size, const tw_string *names, const char *ends, tw_work *w)
 
 cdef extern from "_native/log/tables.h" nogil:
-    enum: TW_FIELDS, TW_WAYS, TW_KEYS, TW_KEY_FIELDS, TW_COUNTS, TW_ASKED, TW_ANSWERED, TW_WAITING, TW_GIVEN_UP
+    enum: TW_TOGETHER, TW_FIELDS, TW_WAYS, TW_KEYS, TW_KEY_FIELDS, TW_COUNTS, TW_ASKED, TW_ANSWERED, TW_WAITING, TW_GIVEN_UP
     ctypedef struct tw_table:
         void *entries
         size_t count
@@ -58,10 +58,16 @@ cdef extern from "_native/log/tables.h" nogil:
         tw_group *groups
         size_t count
         uint8_t *names
+    ctypedef struct tw_spans:
+        const uint8_t *data[3]
+        int64_t sizes[3]
+        const int64_t *offsets
+        const int64_t *lengths
+        size_t count
+    const uint8_t *tw_span(const tw_spans *s, size_t row)
     size_t tw_tally_add(tw_tally *t, size_t row, size_t count, const uint64_t *numbers, size_t known, const uint8_t *places,
                         const uint8_t *wires, const int64_t *sizes, const int64_t *times, const uint8_t *timed,
-                        const int64_t *tokens, uint64_t *keys)
-    tw_group *tw_group_of(tw_tally *t, uint64_t key, uint8_t wire, const uint8_t *name, size_t size)
+                        const int64_t *tokens, const tw_spans *texts, uint64_t *keys)
     void tw_tally_keep(tw_tally *t, const int64_t *places, size_t count)
     void tw_tally_free(tw_tally *t)
     uint64_t tw_mixed(uint64_t h, uint64_t more)
@@ -96,8 +102,11 @@ cdef extern from "_native/log/tables.h" nogil:
         int64_t tag
         int timed
         int final
+        int asks
         unsigned there
-    int tw_take_message(tw_pairing *p, const tw_message *m, unsigned ways, int asks)
+        unsigned ways
+    void tw_message_keys(const tw_pairing *p, tw_message *m)
+    int tw_take_message(tw_pairing *p, const tw_message *m)
     void tw_pairing_free(tw_pairing *p)
 
 FINAL, ASKS, ODD = TW_FINAL, TW_ASKS, TW_ODD  # the bits of ``works``
@@ -125,25 +134,17 @@ def hash_of(const uint8_t[::1] text):
     return hashed(&text[0] if text.shape[0] else <const uint8_t *>NOTHING, <size_t>text.shape[0])
 
 
-cdef struct Spans:
-    const uint8_t *data[3]
-    int64_t sizes[3]
-    const int64_t *offsets
-    const int64_t *lengths
-    Py_ssize_t count
-
-
 cdef inline const uint8_t *data_of(const uint8_t[::1] buffer, int64_t *size) noexcept:
     size[0] = buffer.shape[0]
     return &buffer[0] if buffer.shape[0] else <const uint8_t *>NOTHING
 
 
-cdef Spans spans_of(const uint8_t[::1] buffer, const uint8_t[::1] arena, const uint8_t[::1] side,
+cdef tw_spans spans_of(const uint8_t[::1] buffer, const uint8_t[::1] arena, const uint8_t[::1] side,
                     const int64_t[::1] offsets, const int64_t[::1] lengths) except *:
     """Spans of three buffers, of which each goes on where the one before ends."""
-    cdef Spans s
-    s.count = offsets.shape[0]
-    if lengths.shape[0] != s.count:
+    cdef tw_spans s
+    s.count = <size_t>offsets.shape[0]
+    if lengths.shape[0] != offsets.shape[0]:
         raise ValueError("offsets and lengths do not match")
     s.data[0] = data_of(buffer, &s.sizes[0])
     s.data[1] = data_of(arena, &s.sizes[1])
@@ -152,17 +153,6 @@ cdef Spans spans_of(const uint8_t[::1] buffer, const uint8_t[::1] arena, const u
     if s.count:
         s.offsets, s.lengths = &offsets[0], &lengths[0]
     return s
-
-
-cdef inline const uint8_t *span(const Spans *s, Py_ssize_t row) noexcept nogil:
-    """The beginning of a text; NULL outside of its buffer."""
-    cdef int64_t at = s.offsets[row], length = s.lengths[row]
-    cdef int part
-    for part in range(3):
-        if 0 <= at < s.sizes[part] or (at == s.sizes[part] and part == 2):
-            return s.data[part] + at if 0 <= length <= s.sizes[part] - at else NULL
-        at -= s.sizes[part]
-    return NULL if length else <const uint8_t *>NOTHING
 
 
 cdef struct Met:
@@ -204,7 +194,7 @@ cdef enum:
 def hashes(const uint8_t[::1] buffer, arena, masks, tuple columns, const uint8_t[::1] wanted, int64_t most, uint64_t[:, ::1] out):
     """Fills ``out`` with the numbers of texts: see the twin. The texts of a record lie near each other, and are asked for
     before they are read: they have left the nearest cache."""
-    cdef Spans[COLUMNS] s
+    cdef tw_spans[COLUMNS] s
     cdef uint64_t[COLUMNS] needs
     cdef uint64_t[COLUMNS] signs
     cdef Py_buffer view
@@ -226,7 +216,7 @@ def hashes(const uint8_t[::1] buffer, arena, masks, tuple columns, const uint8_t
             s[place] = spans_of(buffer, arena, b"", offsets, lengths)
             needs[place] = <uint64_t>1 << valid if valid >= 0 else 0
             signs[place] = <uint64_t>1 << escaped if escaped >= 0 else 0
-            if s[place].count != count:
+            if s[place].count != <size_t>count:
                 raise ValueError("out and offsets do not match")
         if (view.itemsize and view.len != count * view.itemsize) or (wanted is not None and wanted.shape[0] != count):
             raise ValueError("masks, wanted and offsets do not match")
@@ -245,7 +235,7 @@ def hashes(const uint8_t[::1] buffer, arena, masks, tuple columns, const uint8_t
                 if mask & signs[place] or s[place].lengths[row] > most:
                     odd.append((place, row))
                     continue
-                p = span(&s[place], row)
+                p = tw_span(&s[place], <size_t>row)
                 if p == NULL:
                     raise ValueError("a text lies outside of its buffer")
                 out[place, row] = number_of(met, p, <size_t>s[place].lengths[row])
@@ -309,7 +299,7 @@ def works(wire, buffer, arena, offsets, lengths, const int64_t[::1] subjects, co
     """The work that records tell of: the numbers of its id and of their own, 0 for none, and FINAL, ASKS and ODD,
     which leaves a record to the ``work`` of its wire. wire: its name, or a ``MemberWork``; subjects: where their texts of
     that column begin, or None. Returns whether it is known here."""
-    cdef Spans s = spans_of(buffer, arena, b"", offsets, lengths)
+    cdef tw_spans s = spans_of(buffer, arena, b"", offsets, lengths)
     cdef void (*read)(const uint8_t *, size_t, tw_work *) noexcept nogil
     cdef tw_string[3] names
     cdef const char *words = NULL
@@ -335,16 +325,16 @@ def works(wire, buffer, arena, offsets, lengths, const int64_t[::1] subjects, co
         words = ends
     else:
         return False
-    if not tasks.shape[0] == ids.shape[0] == bits.shape[0] == rows.shape[0] or kinds.shape[0] != s.count \
-            or (subjects is not None and subjects.shape[0] != s.count):
+    if not tasks.shape[0] == ids.shape[0] == bits.shape[0] == rows.shape[0] or <size_t>kinds.shape[0] != s.count \
+            or (subjects is not None and <size_t>subjects.shape[0] != s.count):
         raise ValueError("there is a task, an id and a byte of bits for each record")
     for i in range(rows.shape[0]):
-        if not 0 <= rows[i] < s.count or kinds[rows[i]] >= needs.shape[0]:
+        if not 0 <= rows[i] < kinds.shape[0] or kinds[rows[i]] >= needs.shape[0]:
             raise ValueError("there is no such record")
     with nogil:
         for i in range(rows.shape[0]):
             w.task, w.id, w.bits = NULL, NULL, TW_FINAL | TW_ASKS
-            p = span(&s, rows[i])
+            p = tw_span(&s, <size_t>rows[i])
             size = <size_t>s.lengths[rows[i]]
             w.subject, w.answers = NULL, needs[kinds[rows[i]]] & 1
             if subjects is not None and s.offsets[rows[i]] < subjects[rows[i]] < s.offsets[rows[i]] + s.lengths[rows[i]]:
@@ -379,30 +369,26 @@ cdef class Tally:
     def add(self, const uint64_t[::1] numbers, const uint8_t[::1] places, texts, const uint8_t[::1] wires,
             const int64_t[::1] sizes, const int64_t[::1] times, const uint8_t[::1] timed, const int64_t[::1] tokens,
             uint64_t[::1] keys):
-        cdef Spans s
-        cdef size_t row = 0, place, count = <size_t>keys.shape[0]
-        cdef const uint8_t *p
+        cdef tw_spans s
+        cdef tw_spans *known = NULL
+        cdef size_t row = 0, count = <size_t>keys.shape[0]
         cdef const uint8_t *at = NULL if places is None else &places[0]
         cdef const int64_t *spent = &tokens[0] if tokens.shape[0] else NULL
         if not keys.shape[0] == wires.shape[0] == sizes.shape[0] == times.shape[0] == timed.shape[0] == \
                 (tokens.shape[0] or keys.shape[0]) == (numbers.shape[0] if places is None else places.shape[0]):
             raise ValueError("the columns do not match")
-        spans = None
-        memset(&s, 0, sizeof(s))
         while True:
             row = tw_tally_add(&self.tally, row, count, &numbers[0], <size_t>numbers.shape[0], at, &wires[0], &sizes[0],
-                               &times[0], &timed[0], spent, &keys[0])
+                               &times[0], &timed[0], spent, known, &keys[0])
             if row == count:
                 return
-            if spans is None:
-                spans = buffer, arena, side, offsets, lengths = texts()
-                s = spans_of(buffer, arena, side, offsets, lengths)
-            place = row if at == NULL else at[row]
-            p = span(&s, <Py_ssize_t>place) if place < <size_t>s.count else NULL
-            if p == NULL:
-                raise ValueError("a text lies outside of its buffer")
-            if tw_group_of(&self.tally, keys[row], wires[row], p, <size_t>s.lengths[place]) == NULL:
+            if known is not NULL:
+                if tw_span(known, row if at == NULL else at[row]) == NULL:
+                    raise ValueError("a text lies outside of its buffer")
                 raise MemoryError
+            spans = buffer, arena, side, offsets, lengths = texts()  # keeps the arrays alive
+            s = spans_of(buffer, arena, side, offsets, lengths)
+            known = &s
 
     def rows(self, const int64_t[::1] order):
         cdef list found = []
@@ -475,8 +461,9 @@ cdef class Pairing:
              const uint8_t[::1] bits, const uint8_t[::1] kinds, const uint8_t[:, ::1] table, const uint8_t[::1] only,
              const int64_t[::1] times, const uint8_t[::1] timed, const int64_t[::1] tags):
         cdef Py_ssize_t i, row, told = 0, count = rows.shape[0], every = kinds.shape[0]
-        cdef int field, ways, asks, failed = 0
-        cdef tw_message m
+        cdef int field, place, several, failed = 0
+        cdef tw_message[TW_TOGETHER] messages
+        cdef tw_message *m
         cdef int64_t[::1] asking
         cdef int64_t[:, ::1] view
         cdef const uint64_t[::1] column
@@ -495,27 +482,31 @@ cdef class Pairing:
                 raise ValueError("there is no such record")
         asked = np.empty(count, np.int64)
         asking = asked
-        self.pairing.settled_count = 0
-        m.fields[TW_FIELDS] = 0
+        self.pairing.settled_count = i = 0
         with nogil:
-            for i in range(count):
-                row = rows[i]
-                ways, asks = table[0, kinds[row]] & only[row], table[1, kinds[row]] and bits[i] & TW_ASKS
-                if not ways and not asks:
-                    continue
-                m.fields[0], m.fields[1], m.fields[2] = fields[0][row], fields[1][row], fields[2][row]
-                m.fields[3], m.fields[4], m.fields[5], m.fields[6] = tasks[i], ids[i], fields[3][row], fields[4][row]
-                m.there = 0
-                for field in range(TW_FIELDS):
-                    m.there |= <unsigned>(m.fields[field] != 0) << field
-                m.time, m.tag, m.timed = times[row], tags[row], timed[row]
-                m.final = table[2, kinds[row]] and (self.any_ends or bits[i] & TW_FINAL)
-                if asks and m.timed:
-                    asking[told] = m.tag
-                    told += 1
-                failed = tw_take_message(&self.pairing, &m, <unsigned>ways, asks)
-                if failed < 0:
-                    break
+            while i < count and failed >= 0:
+                several = 0
+                while i < count and several < TW_TOGETHER:
+                    m, row = &messages[several], rows[i]
+                    m.ways, m.asks = table[0, kinds[row]] & only[row], table[1, kinds[row]] and bits[i] & TW_ASKS
+                    if m.ways or m.asks:
+                        m.fields[0], m.fields[1], m.fields[2] = fields[0][row], fields[1][row], fields[2][row]
+                        m.fields[3], m.fields[4], m.fields[5], m.fields[6] = tasks[i], ids[i], fields[3][row], fields[4][row]
+                        m.fields[TW_FIELDS], m.there = 0, 0
+                        for field in range(TW_FIELDS):
+                            m.there |= <unsigned>(m.fields[field] != 0) << field
+                        m.time, m.tag, m.timed = times[row], tags[row], timed[row]
+                        m.final = table[2, kinds[row]] and (self.any_ends or bits[i] & TW_FINAL)
+                        if m.asks and m.timed:
+                            asking[told] = m.tag
+                            told += 1
+                        tw_message_keys(&self.pairing, m)
+                        several += 1
+                    i += 1
+                for place in range(several):
+                    failed = tw_take_message(&self.pairing, &messages[place])
+                    if failed < 0:
+                        break
         if failed < 0:
             raise MemoryError
         settled = np.empty((self.pairing.settled_count, 2), np.int64)

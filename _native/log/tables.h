@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "_native/common/portable.h"
+
 typedef struct {
     uint64_t key;
     uint32_t value;
@@ -125,36 +127,82 @@ static inline tw_group *tw_group_of(tw_tally *t, uint64_t key, uint8_t wire, con
     return &t->groups[t->count++];
 }
 
-/* Adds records from one on, see the twin; NULL: no places, no tokens. Gives the first whose group is not there yet, or how
- * many there are. */
+/* Texts as spans of three buffers, of which each goes on where the one before ends. */
+typedef struct {
+    const uint8_t *data[3];
+    int64_t sizes[3];
+    const int64_t *offsets, *lengths;
+    size_t count;
+} tw_spans;
+
+/* The beginning of a text; NULL outside of its buffer. */
+static inline const uint8_t *tw_span(const tw_spans *s, size_t row)
+{
+    int64_t at, length;
+    if (row >= s->count) return NULL;
+    at = s->offsets[row];
+    length = s->lengths[row];
+    for (int part = 0; part < 3; part++) {
+        if (at >= 0 && (at < s->sizes[part] || (at == s->sizes[part] && part == 2)))
+            return length >= 0 && length <= s->sizes[part] - at ? s->data[part] + at : NULL;
+        at -= s->sizes[part];
+    }
+    return length ? NULL : s->data[2];
+}
+
+enum { TW_TOGETHER = 16 };                   /* records whose groups are looked up at once: most have left the caches */
+
+/* Adds records from one on, see the twin; NULL: no places, no tokens, texts that are not known yet. Gives the first whose group
+ * could not be made, or how many there are. */
 static inline size_t tw_tally_add(tw_tally *t, size_t row, size_t count, const uint64_t *numbers, size_t known, const uint8_t *places,
                                   const uint8_t *wires, const int64_t *sizes, const int64_t *times, const uint8_t *timed,
-                                  const int64_t *tokens, uint64_t *keys)
+                                  const int64_t *tokens, const tw_spans *texts, uint64_t *keys)
 {
-    uint64_t before = 0;
-    unsigned wire = 0;
-    tw_group *group = NULL;
-    for (; row < count; row++) {
-        const size_t place = places ? places[row] : row;
-        const uint64_t number = place < known ? numbers[place] : 0;
-        keys[row] = 0;
-        if (!number) continue;
-        if (number != before || wires[row] != wire) { /* else it is of the group of the row before */
-            before = number;
-            wire = wires[row];
-            keys[row] = tw_mixed(number, (uint64_t)wire + 1);
-            keys[row] += !keys[row];
-            const uint32_t *found = tw_table_find(&t->table, keys[row]);
-            if (!found) return row;
-            group = &t->groups[*found - 1];
+    size_t groups[TW_TOGETHER];              /* counted from 1 */
+    while (row < count) {
+        const size_t first = row, stop = count - row < TW_TOGETHER ? count : row + TW_TOGETHER;
+        uint64_t before = 0, key = 0;
+        unsigned wire = 0;
+        for (; row < stop; row++) {
+            const size_t place = places ? places[row] : row;
+            const uint64_t number = place < known ? numbers[place] : 0;
+            if (number != before || wires[row] != wire) { /* else it is of the group of the row before */
+                before = number;
+                wire = wires[row];
+                key = number ? tw_mixed(number, (uint64_t)wire + 1) : 0;
+                key += number && !key;
+                if (t->table.entries) TW_SOON(&t->table.entries[key & t->table.mask]);
+            }
+            keys[row] = key;
         }
-        keys[row] = group->key;
-        group->records++;
-        group->bytes += sizes[row];
-        if (tokens) group->tokens += tokens[row];
-        if (!timed[row]) continue;
-        if (times[row] < group->first) group->first = times[row];
-        if (times[row] > group->last) group->last = times[row];
+        for (row = first; row < stop; row++) {
+            const uint32_t *found;
+            size_t group = 0;
+            if (row > first && keys[row] == keys[row - 1]) {
+                group = groups[row - first - 1];
+            } else if (keys[row] && (found = tw_table_find(&t->table, keys[row]))) {
+                group = *found;
+                TW_SOON(&t->groups[group - 1]);
+            } else if (keys[row]) {
+                const size_t place = places ? places[row] : row;
+                const uint8_t *name = texts ? tw_span(texts, place) : NULL;
+                if (!name || !tw_group_of(t, keys[row], wires[row], name, (size_t)texts->lengths[place])) break;
+                group = t->count;
+            }
+            groups[row - first] = group;
+        }
+        for (size_t at = first; at < row; at++) {
+            tw_group *group;
+            if (!groups[at - first]) continue;
+            group = &t->groups[groups[at - first] - 1];
+            group->records++;
+            group->bytes += sizes[at];
+            if (tokens) group->tokens += tokens[at];
+            if (!timed[at]) continue;
+            if (times[at] < group->first) group->first = times[at];
+            if (times[at] > group->last) group->last = times[at];
+        }
+        if (row < stop) return row;
     }
     return row;
 }
@@ -255,8 +303,9 @@ typedef struct {
 typedef struct {
     uint64_t fields[TW_FIELDS + 1]; /* keyed hashes, so that no input can force collisions; the last is 0 */
     int64_t time, tag;
-    int timed, final;
-    unsigned there; /* bits of the fields that are */
+    int timed, final, asks;
+    unsigned there, ways; /* bits of the fields that are, and of the ways in which it may answer */
+    uint64_t replies[TW_WAYS], requests[TW_WAYS][TW_KEYS]; /* its keys as an answer and as a request, 0 for none */
 } tw_message;
 
 static inline uint64_t tw_key_of(const tw_key *k, int way, const tw_message *m)
@@ -266,6 +315,20 @@ static inline uint64_t tw_key_of(const tw_key *k, int way, const tw_message *m)
     for (int i = 0; i < k->size; i++) h = h * 0x9e3779b97f4a7c15u + m->fields[k->fields[i]];
     h ^= h >> 32;
     return h ? h : 1;
+}
+
+/* Fills in the keys of a message that is to be taken soon, and asks for their entries: most have left the caches. */
+static inline void tw_message_keys(const tw_pairing *p, tw_message *m)
+{
+    const tw_table *tables[] = { &p->waiting, &p->ended.table, &p->early.table };
+    for (int i = 0; i < p->size; i++)
+        for (int k = -1; k < p->ways[i].size; k++) {
+            const int wanted = k < 0 ? m->ways >> i & 1 : m->asks;
+            const uint64_t key = wanted ? tw_key_of(k < 0 ? &p->ways[i].reply : &p->ways[i].asks[k], i, m) : 0;
+            *(k < 0 ? &m->replies[i] : &m->requests[i][k]) = key;
+            for (int t = 0; key && t < 3; t++)
+                if (tables[t]->entries) TW_SOON(&tables[t]->entries[key & tables[t]->mask]);
+        }
 }
 
 static inline void tw_recent_unlink(tw_recent *r, uint32_t i)
@@ -453,7 +516,7 @@ static inline int tw_ask(tw_pairing *p, const tw_message *m)
     p->counts[TW_ASKED]++;
     for (int i = 0; i < p->size; i++)
         for (int k = 0; k < p->ways[i].size; k++) {
-            const uint64_t key = tw_key_of(&p->ways[i].asks[k], i, m);
+            const uint64_t key = m->requests[i][k];
             int known = !key;
             for (int other = 0; other < asked.places && !known; other++) known = places[other].key == key;
             if (!known) places[asked.places++] = (tw_place){ key, 0, 0, 0, (uint32_t)p->ways[i].names };
@@ -497,15 +560,14 @@ static inline int tw_ask(tw_pairing *p, const tw_message *m)
     return 0;
 }
 
-/* The next message, first as an answer in the ways of these bits, then as a request of its own. */
-static inline int tw_take_message(tw_pairing *p, const tw_message *m, unsigned ways, int asks)
+/* The next message, whose keys are filled in, first as an answer, then as a request of its own. */
+static inline int tw_take_message(tw_pairing *p, const tw_message *m)
 {
     uint64_t named = 0;
     for (int i = 0; i < p->size; i++) {
         const tw_way *way = &p->ways[i];
-        if (!(ways >> i & 1) || (way->unasking && asks) || !(way->names || p->waiting.count)) continue;
-        const uint64_t key = tw_key_of(&way->reply, i, m);
-        if (!key) continue;
+        const uint64_t key = m->replies[i];
+        if (!key || (way->unasking && m->asks)) continue;
         const int found = tw_answer(p, way, key, m);
         if (found < 0) return -1;
         if (found) {
@@ -515,7 +577,7 @@ static inline int tw_take_message(tw_pairing *p, const tw_message *m, unsigned w
         if (way->names && !named) named = key;
     }
     if (named && tw_unasked(p, named, m) < 0) return -1;
-    return asks ? tw_ask(p, m) : 0;
+    return m->asks ? tw_ask(p, m) : 0;
 }
 
 static inline void tw_pairing_free(tw_pairing *p)

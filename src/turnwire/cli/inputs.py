@@ -46,6 +46,8 @@ SHOWN = 5
 """Files that are named because they look binary, or hold something else."""
 LOOKED_AT = 4 << 20
 """Bytes of a file in which other wires are looked for."""
+_GLANCE = 1 << 16
+"""Bytes in which most files of the five wires have two records, and no more is looked at then."""
 
 
 def checked(names: Sequence[str], output: str | None = None) -> tuple[str, ...]:
@@ -195,6 +197,9 @@ def wire_of(names: Sequence[str], wire: str | None) -> str | None:
     if wire is not None:
         return wire
     inside = files(names)
+    for name in inside[:SHOWN]:  # what stands before another record is no record that the cut has made
+        if os.path.isfile(name) and _scanned(_beginning(name, _GLANCE)).counts.records > 1:
+            return None
     beginnings = {name: _beginning(name) for name in inside[:SHOWN]}
     whole = len(inside) <= SHOWN
     for data in beginnings.values():
@@ -211,14 +216,14 @@ def wire_of(names: Sequence[str], wire: str | None) -> str | None:
     return None
 
 
-def _beginning(name: str) -> bytes:
+def _beginning(name: str, most: int = LOOKED_AT) -> bytes:
     """The first bytes of a file or of standard input, decompressed; none of other pipes, or of what is no log."""
     from turnwire.read.contents import beginning
 
     if name != STANDARD_INPUT and os.path.exists(name) and not os.path.isfile(name):
         return b""
     try:
-        return beginning(_standard_beginning() if name == STANDARD_INPUT else name, LOOKED_AT)
+        return beginning(_standard_beginning() if name == STANDARD_INPUT else name, most)
     except OSError:  # the scan tells of it
         return b""
 

@@ -24,7 +24,7 @@ from turnwire.contract import FormatWire
 from turnwire.formats.parts import MessageRule, PartRule, Reader, id_of, steps_of
 from turnwire.formats.table import KINDS, sources_of
 from turnwire.pairs import FIELDS, Key, MemberWork, PairRule, folded
-from turnwire.read.coding import TextColumns, Texts, core, ids_of, mixed, number_of, numbers_of, texts
+from turnwire.read.coding import ABSENT, Coded, TextColumns, Texts, core, ids_of, mixed, number_of, numbers_of, texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -578,12 +578,12 @@ class Pairs:
         wire, batch, kinds = self._wires[name], columns.batch, columns.kinds
         bits = np.full(len(rows), core.FINAL | core.ASKS, np.uint8)
         tasks = own = np.zeros(len(rows), np.uint64)
+        by_subject = any(way.subject for rule in wire.pairs for way in rule.ways)
         if wire.has("work"):
             own = tasks.copy()
             needs = np.bitwise_or.reduce([(table[0] != 0) | table[1] << 1 for table in tables])
-            asks_subject = any(way.subject for rule in wire.pairs for way in rule.ways)
-            subjects = np.ascontiguousarray(batch["subject"].offsets, np.int64) if asks_subject else None
-            _read_work(wire, batch, subjects, rows, needs, kinds, tasks, own, bits)
+            offsets = np.ascontiguousarray(batch["subject"].offsets, np.int64) if by_subject else None
+            _read_work(wire, batch, offsets, rows, needs, kinds, tasks, own, bits)
         used = {
             field for rule in wire.pairs for way in rule.ways for key in (*way.ask, way.reply) for field in key.fields
         }
@@ -593,8 +593,9 @@ class Pairs:
         ]
         times, timed = columns.times
         tags = np.zeros(len(batch), np.uint64) if tags is None else tags
+        subjects = _subjects(batch, rows) if by_subject else Coded([], np.full(len(batch), ABSENT))
         for rule, table in zip(wire.pairs, tables, strict=True):
-            told = bits, kinds, table, _ways(rule, batch, rows), times, timed.view(np.uint8), tags.view(np.int64)
+            told = bits, kinds, table, _ways(rule, subjects), times, timed.view(np.uint8), tags.view(np.int64)
             yield self.found[name, rule.name].take(rows, tuple(fields), tasks, own, *told)
 
 
@@ -622,13 +623,16 @@ def _folded(column: Texts) -> NDArray[np.uint64]:
     return found
 
 
-def _ways(rule: PairRule, batch: Any, rows: Any) -> NDArray[np.uint8]:
-    """The ways of a rule in which each of these records may answer by its subject, as bits."""
-    if not any(way.subject for way in rule.ways):
-        return np.full(len(batch), 255, np.uint8)
+def _subjects(batch: Any, rows: Any) -> Coded:
+    """The subjects of these records."""
     wanted = np.zeros(len(batch), np.bool_)
     wanted[rows] = True
-    names, codes = texts(batch, "subject", wanted).coded()
-    found = [sum(1 << n for n, way in enumerate(rule.ways) if name.startswith(way.subject)) for name in (*names, "")]
-    ways: NDArray[np.uint8] = np.array(found, np.uint8)[codes]  # code -1 picks the last
+    return texts(batch, "subject", wanted).coded()
+
+
+def _ways(rule: PairRule, subjects: Coded) -> NDArray[np.uint8]:
+    """The ways of a rule in which each record may answer by its subject, as bits."""
+    names = *subjects.names, ""
+    found = [sum(1 << n for n, way in enumerate(rule.ways) if name.startswith(way.subject)) for name in names]
+    ways: NDArray[np.uint8] = np.array(found, np.uint8)[subjects.codes]  # code -1 picks the last
     return ways
