@@ -2,6 +2,7 @@
 #ifndef TURNWIRE_DRAFT_H
 #define TURNWIRE_DRAFT_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,8 @@ static int tw_draft_grow(tw_draft *d, size_t more) {
     return 1;
 }
 
-static inline int tw_draft_room(tw_draft *d, size_t more) {
-    return more <= (size_t)(d->end - d->at) || tw_draft_grow(d, more);
+static inline int tw_draft_room(tw_draft *d, size_t more) {  /* what stands in the slack is behind the end */
+    return (ptrdiff_t)more <= d->end - d->at || tw_draft_grow(d, more);
 }
 
 static inline void tw_copy(char *to, const char *from, size_t size) {

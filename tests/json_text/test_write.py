@@ -85,6 +85,16 @@ def test_a_long_way_to_what_is_too_deep_is_cut_off(core):
         core("json.write").compacted(3)
 
 
+@pytest.mark.parametrize("letter", ["x", "é", "日", "😀"])
+def test_escapes_at_the_end_of_the_room_leave_it_to_what_follows(core, letter):
+    """A draft first has 4,096 bytes. What an escape takes beyond them is no room for more."""
+    width = {"日": 2, "😀": 4}.get(letter, 1)
+    for size in range(4096 // width - 24, 4096 // width + 4):
+        for end in ("\n" * 3, "\x01" * 2):
+            value = [letter * size + end, *["y"] * 3000]
+            assert json.loads(core("json.write").write(value)) == value
+
+
 def test_circular_and_deep_values(core):
     circle: list = []
     circle.append(circle)
