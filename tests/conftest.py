@@ -79,6 +79,21 @@ def raised(kind: type[Raised], call: Callable[..., object], *arguments: Any, **n
     return caught.value
 
 
+def refusal(kind: type[Raised], call: Callable[..., object], *arguments: Any, **named: Any) -> Raised | None:
+    """The error of this kind that a call raises; None where it raises none."""
+    try:
+        call(*arguments, **named)
+    except kind as error:
+        return error
+    return None
+
+
+def put(path: Path, data: bytes | str) -> Path:
+    """A file that holds this."""
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
 needs_both = pytest.mark.skipif(PURE_ONLY, reason="compares the cores")
 """For a test that gets both cores by itself: alone, the pure one would be compared with itself."""
 

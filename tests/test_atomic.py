@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import put
 from turnwire import atomic, csp
 from turnwire.atomic import PREFIX, SUFFIX, AtomicFile, keep_access
 from turnwire.errors import NotFlushed, Reason, RuleError
@@ -38,8 +39,7 @@ WRITERS = pytest.mark.parametrize("write", [by_file, by_operation])
 def test_nothing_runs_as_somebody_else_by_what_was_written(
     tmp_path: Path, mode: int, write: Callable[..., None]
 ) -> None:
-    path = tmp_path / "tool"
-    path.write_text("old\n")
+    path = put(tmp_path / "tool", "old\n")
     path.chmod(mode)
     write(path)
     assert (path.read_text(), oct(stat.S_IMODE(path.stat().st_mode))) == ("", oct(mode & 0o777))
@@ -48,8 +48,7 @@ def test_nothing_runs_as_somebody_else_by_what_was_written(
 @WRITERS
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only a superuser gives files away")
 def test_a_superuser_leaves_a_file_to_its_owner(tmp_path: Path, write: Callable[..., None]) -> None:
-    path = tmp_path / "tool"
-    path.write_text("old\n")
+    path = put(tmp_path / "tool", "old\n")
     os.chown(path, 12345, 54321)
     path.chmod(0o6750)
     write(path)
@@ -63,8 +62,7 @@ def test_what_replaces_a_file_is_never_open_to_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, write: Callable[..., None]
 ) -> None:
     """Looked at before and after each call of the system that a writer makes, whatever the umask lets through."""
-    path = tmp_path / "file"
-    path.write_text("old\n")
+    path = put(tmp_path / "file", "old\n")
     path.chmod(mode)
     seen = set()
 

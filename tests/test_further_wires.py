@@ -21,6 +21,7 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as run
+from tests.conftest import put
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from tests.toy_wires import NAMES, leaf
 from tests.toy_wires.leaf import Leaf, Sheet
@@ -163,8 +164,7 @@ def test_what_the_commands_say_of_them(name: str, target: str, tmp_path: Path) -
     good = f"{TEXTS[name].strip()}\n".encode()
     assert conform(name, good) and not conform(name, f"{DAMAGED[name]}\n".encode())
     assert turnwire.log.stats(good * 3).counts.wires[name] == 3
-    log = tmp_path / "a.log"
-    log.write_bytes(good)
+    log = put(tmp_path / "a.log", good)
     done = run("conform", name, log)
     assert done.code == 0 and "[x]" in done.out.decode()
     assert "ada" in run("convert", "--to", target, "--from", name, log).out.decode()
@@ -192,8 +192,7 @@ def bare(request: pytest.FixtureRequest, registering: None) -> str:
 @pytest.fixture
 def log(bare: str, tmp_path: Path) -> Path:
     """Two good records of the wire, one of nSLIP, a damaged one, and prose."""
-    file = tmp_path / "a.log"
-    file.write_text(f"prose\n{TEXTS[bare].strip()}\n{REQUEST}\n{TEXTS[bare].strip()}\n{DAMAGED[bare]}\n")
+    file = put(tmp_path / "a.log", f"prose\n{TEXTS[bare].strip()}\n{REQUEST}\n{TEXTS[bare].strip()}\n{DAMAGED[bare]}\n")
     return file
 
 

@@ -29,6 +29,7 @@ from tests.cli.running import (
     process,
     turnwire,
 )
+from tests.conftest import put
 from turnwire import WIRES
 
 pytestmark = pytest.mark.once
@@ -106,8 +107,7 @@ def test_rejects_on_the_output_stand_beside_records_or_alone(log: Path) -> None:
 
 
 def test_rejects_are_complete_over_many_batches(tmp_path: Path) -> None:
-    many = tmp_path / "many"
-    many.write_bytes(b"".join(b"%b\n@a3|f0|c%d$|S0|d1|T1#\n" % (GOOD, number) for number in range(5000)))
+    many = put(tmp_path / "many", b"".join(b"%b\n@a3|f0|c%d$|S0|d1|T1#\n" % (GOOD, number) for number in range(5000)))
     done = turnwire("scan", many, "--json", "--rejects", "-", "--batch-bytes", "3000", "-q")
     raws = [row["raw"] for row in done.records if "reject" in row]
     assert raws == [f"@a3|f0|c{number}$|S0|d1|T1#" for number in range(5000)]
@@ -165,8 +165,7 @@ def made() -> Log:
 
 @pytest.fixture
 def path(made: Log, tmp_path: Path) -> Path:
-    file = tmp_path / "mixed.log"
-    file.write_text(made.text, "utf-8")
+    file = put(tmp_path / "mixed.log", made.text)
     return file
 
 

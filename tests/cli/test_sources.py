@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import GOOD, Finished, needs_posix, on_terminal, process, turnwire, unprivileged
+from tests.conftest import put
 
 pytestmark = pytest.mark.once
 
@@ -208,8 +209,7 @@ READS_ALL_OR_NOTHING = ("conform", "replay", "apply", "session check", "session 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_code_of_a_packed_file_that_is_cut_off(name: str, tmp_path: Path) -> None:
     data, _, before, after = COMMANDS[name]
-    path = tmp_path / "a.log.gz"
-    path.write_bytes(gzip.compress(data * 100)[:-8])
+    path = put(tmp_path / "a.log.gz", gzip.compress(data * 100)[:-8])
     done = turnwire(*before, path, *after)
     assert done.code == (3 if name in READS_ALL_OR_NOTHING else 1), done.err
 
@@ -242,8 +242,7 @@ FOREIGN = {
 @pytest.mark.parametrize("what", FOREIGN)
 @pytest.mark.parametrize("command", ["scan", "stats", "validate"])
 def test_a_file_of_another_format_is_named(tmp_path: Path, command: str, what: str) -> None:
-    log = tmp_path / "a.jsonl"
-    log.write_text(FOREIGN[what] + "\n")
+    log = put(tmp_path / "a.jsonl", FOREIGN[what] + "\n")
     done = turnwire(command, log)
     told = f"looks like {what}" if " " in what else f"there are records of other formats: {what} 1"
     assert f"{log}: {told}" in done.err
@@ -252,14 +251,12 @@ def test_a_file_of_another_format_is_named(tmp_path: Path, command: str, what: s
 
 @pytest.mark.parametrize("text", ['{"name": "x", "version": "1.0.0", "dependencies": {}}', "prose", "[1, 2]"])
 def test_other_text_gets_no_hint(tmp_path: Path, text: str) -> None:
-    log = tmp_path / "a.json"
-    log.write_text(text + "\n")
+    log = put(tmp_path / "a.json", text + "\n")
     assert f"{log}: " not in turnwire("scan", log).err
 
 
 def test_text_that_becomes_utf_16_is_named(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
-    log.write_bytes(b"one line\n" * 600 + "@a3|f0|c3|S0|d1|T1#\n".encode("utf-16-le"))
+    log = put(tmp_path / "a.log", b"one line\n" * 600 + "@a3|f0|c3|S0|d1|T1#\n".encode("utf-16-le"))
     assert f"{log}: is, from byte 5,400, UTF-16" in turnwire("scan", log).err
 
 
@@ -304,8 +301,7 @@ def test_a_pipe_is_read_whole_after_the_formats_are_chosen(words: str, packed: b
 
 
 def test_a_format_may_be_named_for_validate(tmp_path: Path) -> None:
-    log = tmp_path / "a.jsonl"
-    log.write_text(FOREIGN["codex"] + "\n" + FOREIGN["codex"][:-9] + "\n")
+    log = put(tmp_path / "a.jsonl", FOREIGN["codex"] + "\n" + FOREIGN["codex"][:-9] + "\n")
     for wire in ("formats", "codex"):
         done = turnwire("validate", log, "--wire", wire)
         assert done.code == 1
@@ -313,8 +309,7 @@ def test_a_format_may_be_named_for_validate(tmp_path: Path) -> None:
 
 
 def test_usage_without_token_counts_leads_to_what_reads_the_file(tmp_path: Path) -> None:
-    log = tmp_path / "a.jsonl"
-    log.write_text(FOREIGN["mcp"] + "\n")
+    log = put(tmp_path / "a.jsonl", FOREIGN["mcp"] + "\n")
     done = turnwire("usage", log, "--wire", "formats")
     assert done.code == 4
     assert f"turnwire show {log} --wire formats" in done.err
@@ -332,8 +327,7 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(tmp_path: Path) -> None:
 
 @needs_posix
 def test_a_narrow_terminal_shows_tokens_and_cost(tmp_path: Path) -> None:
-    log = tmp_path / "a.jsonl"
-    log.write_bytes(CLAUDE)
+    log = put(tmp_path / "a.jsonl", CLAUDE)
     code, sent = on_terminal("usage", log, COLUMNS="80")
     head, *_, hidden = [line for line in sent.decode().splitlines() if "tokens" in line or "column" in line]
     assert code == 0 and "tokens" in head and "cost" in head and "cost" not in hidden and "reasoning" in hidden

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import BAD_DIGIT, GOOD, REAL, WIDE, turnwire
+from tests.conftest import put
 from turnwire import nslip, session, tokens
 from turnwire.log import stats
 
@@ -17,8 +18,7 @@ pytestmark = pytest.mark.once
 
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
-    path = tmp_path / "good.log"
-    path.write_bytes(b"a " + GOOD + b"\n" + WIDE + b"\nnothing\n" + GOOD + b"\n")
+    path = put(tmp_path / "good.log", b"a " + GOOD + b"\n" + WIDE + b"\nnothing\n" + GOOD + b"\n")
     return path
 
 
@@ -64,8 +64,7 @@ def test_a_budget_of_conversations(good: Path, below: int) -> None:
 
 def test_a_budget_of_nothing_is_not_kept(tmp_path: Path) -> None:
     """A log of the wrong name, or of messages without conversations, does not pass."""
-    empty = tmp_path / "empty.log"
-    empty.write_text("nothing here\n")
+    empty = put(tmp_path / "empty.log", "nothing here\n")
     assert turnwire("tokens", empty).code == 0
     done = turnwire("tokens", empty, "--max", 10)
     assert done.code == 4 and "no message" in done.err
@@ -141,12 +140,10 @@ def test_nothing_here(tmp_path: Path) -> None:
 
 @pytest.fixture
 def packed(tmp_path: Path) -> Path:
-    log = tmp_path / "some.log"
-    log.write_bytes(b"\n".join(REAL.read_bytes().split(b"\n")[:120]) + b"\n")
+    log = put(tmp_path / "some.log", b"\n".join(REAL.read_bytes().split(b"\n")[:120]) + b"\n")
     done = turnwire("session", "pack", log, "--every", "30")
     assert done.code == 0
-    path = tmp_path / "some.session"
-    path.write_bytes(done.out)
+    path = put(tmp_path / "some.session", done.out)
     return path
 
 
@@ -185,8 +182,7 @@ def test_json_lines_of_any_objects() -> None:
 
 
 def test_damaged_records_of_a_log_are_left_out(tmp_path: Path) -> None:
-    log = tmp_path / "bad.log"
-    log.write_bytes(BAD_DIGIT + b"\n@a3|f0|c1|S0|d1|T1#\n")
+    log = put(tmp_path / "bad.log", BAD_DIGIT + b"\n@a3|f0|c1|S0|d1|T1#\n")
     done = turnwire("session", "pack", log)
     assert done.code == 1 and "1 damaged" in done.err
     assert json.loads(done.out)["act"] == "REQUEST"
@@ -210,8 +206,7 @@ def test_damaged_records_of_a_log_are_left_out(tmp_path: Path) -> None:
 def test_what_is_no_session_is_said_to_be_none(
     command: list[str], data: bytes, code: int, said: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / "x"
-    file.write_bytes(data)
+    file = put(tmp_path / "x", data)
     for name, stdin in ((str(file), b""), ("-", data)):
         done = turnwire("session", *command, name, stdin=stdin)
         assert (done.code, done.out) == (code, b"")

@@ -15,6 +15,7 @@ import pytest
 import turnwire as library
 from tests.cli.running import BAD_DIGIT, GOOD, turnwire
 from tests.cli.test_validate import CLAUSES
+from tests.conftest import put
 from turnwire import kick, nslip
 from turnwire.cli import options, outcome
 from turnwire.cli.commands import mcp as model_tools, scan as spreading
@@ -51,8 +52,7 @@ def test_each_option_of_a_scan_reaches_it(
     command: str, given: list[str], name: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what is not given is what help says."""
-    path = tmp_path / "a.log"
-    path.write_bytes(GOOD + b"\n")
+    path = put(tmp_path / "a.log", GOOD + b"\n")
     asked: list[dict[str, Any]] = []
     usual = library.scan
 
@@ -360,8 +360,7 @@ def test_the_last_line_names_the_damage_and_a_command_that_runs(
     command: str, bad: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "a log.txt"
-    path.write_text(RECORD + ("@a3|f0|c$\n" * 2 + "@a3|f0\n") * bad)
+    path = put(tmp_path / "a log.txt", RECORD + ("@a3|f0|c$\n" * 2 + "@a3|f0\n") * bad)
     done = turnwire(command, path)
     last = done.err.splitlines()[-1]
     assert done.code == bad
@@ -380,8 +379,7 @@ def test_a_condition_that_nothing_meets_leads_nowhere(command: str) -> None:
 
 @pytest.mark.parametrize("command", ["scan", "stats", "validate", "tokens"])
 def test_exit_zero_is_for_bad_records_alone(command: str, tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    path.write_text(RECORD + "@a3|f0|c$\n")
+    path = put(tmp_path / "log", RECORD + "@a3|f0|c$\n")
     assert turnwire(command, path).code == 1
     assert turnwire(command, path, "--exit-zero").code == 0
 

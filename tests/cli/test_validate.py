@@ -12,6 +12,7 @@ import pytest
 
 from tests import clauses
 from tests.cli.running import GOOD, REAL, turnwire
+from tests.conftest import put
 from tests.hostile import KICK, line
 from turnwire import kick, nslip, registry
 from turnwire.cli import main
@@ -132,8 +133,7 @@ def test_a_damaged_compressed_file_is_a_fault(
     tmp_path: Path, mode: list[str], damage: Callable[[bytes], bytes], reason: str, offset: int | None
 ) -> None:
     data = gzip.compress((GOOD + b"\n") * 50)
-    path = tmp_path / "log.gz"
-    path.write_bytes(damage(data))
+    path = put(tmp_path / "log.gz", damage(data))
     done = turnwire("validate", path, *mode, "--json")
     (row,) = done.records
     assert (done.code, row["wire"], row["reason"], row["severity"]) == (1, "gzip", reason, "error")
@@ -269,8 +269,7 @@ VERDICTS = {
 def test_one_verdict_of_validate_and_conform(tmp_path: Path, severities: str, header: str) -> None:
     text = f"Notes.\n\n⫻first\nx\n{header}\nbody\n"
     assert " ".join(one.severity for one in findings(text)) == severities
-    path = tmp_path / "notes.md"
-    path.write_text(text, "utf-8")
+    path = put(tmp_path / "notes.md", text)
     assert turnwire("validate", path).code == turnwire("conform", "kick", path).code == ("error" in severities)
 
 
@@ -280,8 +279,7 @@ def test_of_a_good_one_there_is_nothing_to_say(text: str) -> None:
 
 
 def test_headers_in_fences_are_content_where_that_is_asked(tmp_path: Path) -> None:
-    path = tmp_path / "notes.md"
-    path.write_text("Intro\n```\n\u2afba/b\nx\n```\n", "utf-8")
+    path = put(tmp_path / "notes.md", "Intro\n```\n\u2afba/b\nx\n```\n")
     for more, records in (([], 1), (["--fences"], 0)):
         done = turnwire("validate", path, *more)
         assert f"{records} good record" in done.err

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.above import backend  # noqa: F401  (a fixture)
-from tests.conftest import raised
+from tests.conftest import put, raised
 from tests.csp.test_fileop import op
 from turnwire.atomic import PREFIX, create, temporary_name
 from turnwire.csp import fileop
@@ -107,8 +107,7 @@ def test_allow_and_deny(tmp_path):
 
 
 def test_what_replaces_a_private_file_is_private_all_the_time(tmp_path, monkeypatch):
-    file = tmp_path / "a.txt"
-    file.write_text("old\n")
+    file = put(tmp_path / "a.txt", "old\n")
     file.chmod(0o600)
     seen = set()
     fsync = os.fsync

@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from tests.conftest import raised
+from tests.conftest import raised, refusal
 from tests.csp.generate import GOOD_BLOCKS
 from turnwire import LIMITS, csp
 from turnwire.csp.spec import BLOCK_WORD, FIELDS
@@ -37,22 +37,9 @@ def message(intent: str) -> str:
 def told(text: str, **options: object) -> tuple[Reason | None, list[Reason]]:
     """Why strict reading refuses a text, and what lenient reading forgives; of what is good both read the same."""
     lenient = csp.parse(text, mode="lenient", **options)
-    try:
-        csp.decode(text, **options)
-        reason = None
-        assert lenient == csp.parse(text.encode(), **options)
-    except DecodeError as error:
-        reason = error.reason
-    return reason, [issue.reason for issue in lenient.issues]
-
-
-def refused(raw: bytes) -> DecodeError | None:
-    """The error of strict reading."""
-    try:
-        csp.parse(raw)
-    except DecodeError as error:
-        return error
-    return None
+    error = refusal(DecodeError, csp.decode, text, **options)
+    assert error or lenient == csp.parse(text.encode(), **options)
+    return error and error.reason, [issue.reason for issue in lenient.issues]
 
 
 def spoilt(intent: str) -> Iterator[str]:
@@ -97,7 +84,7 @@ def test_the_byte_of_a_fault_is_in_its_line(end):
     faults = 0
     for text in texts:
         raw = text.replace("\n", end).encode()
-        error = refused(raw)
+        error = refusal(DecodeError, csp.parse, raw)
         if error is not None:
             assert raw.count(b"\n", 0, error.offset) + 1 == error.line, (text, error)
             assert error.offset == 0 or raw[error.offset - 1 : error.offset] == b"\n"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import turnwire
-from tests.conftest import rounds
+from tests.conftest import put, rounds
 from tests.formats import samples
 from turnwire import registry
 from turnwire.log import group_by, scan, stats
@@ -251,8 +251,7 @@ def test_tokens_go_to_the_first_tool(scan_core: str) -> None:
 @pytest.mark.once
 def test_a_session_and_a_conversation_are_one_value(tmp_path: Any) -> None:
     """As a word of --by, and in Python."""
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(samples.text(samples.claude_code()))
+    path = put(tmp_path / "a.jsonl", samples.text(samples.claude_code()))
     for command in ("stats", "usage"):
         both = [turnwire(command, path, "--by", by, "--json").records for by in ("session", "conversation")]
         assert both[0] == both[1] != []

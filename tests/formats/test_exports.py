@@ -14,6 +14,7 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as command
+from tests.conftest import put
 from tests.formats import samples
 from tests.formats.test_tables import rows
 from turnwire import UnknownName, registry
@@ -326,8 +327,7 @@ def test_a_record_that_is_written_again_is_exported_once() -> None:
 
 
 def test_convert_writes_them(tmp_path: Path) -> None:
-    log = tmp_path / "a.jsonl"
-    log.write_bytes(CLAUDE)
+    log = put(tmp_path / "a.jsonl", CLAUDE)
     for to in FORMS:
         done = command("convert", log, "--to", to)
         assert done.code == 0 and all(map(json.loads, done.out.splitlines()))
@@ -342,8 +342,7 @@ def test_convert_writes_them(tmp_path: Path) -> None:
 
 
 def test_a_ledger_keeps_each_record_once(tmp_path: Path) -> None:
-    log = tmp_path / "a.jsonl"
-    log.write_bytes(CLAUDE + b'{"sessionId":"s1","parentUuid":null,"uuid":\xff\n')
+    log = put(tmp_path / "a.jsonl", CLAUDE + b'{"sessionId":"s1","parentUuid":null,"uuid":\xff\n')
     with Ledger(tmp_path / "kept.db") as ledger:
         first = ingest(ledger, log)
         assert first.counts.rejects == 1 and first.entries == 1 + len(CLAUDE.splitlines())
@@ -360,8 +359,7 @@ def test_a_ledger_keeps_each_record_once(tmp_path: Path) -> None:
 
 
 def test_a_ledger_keeps_the_records_of_the_five_wires_without_a_word(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
-    log.write_bytes(b"@a3|f0|c1|S0|d1|T1#\n@a1|f0|c$#\n")
+    log = put(tmp_path / "a.log", b"@a3|f0|c1|S0|d1|T1#\n@a1|f0|c$#\n")
     for entries in (2, 0):
         made = command("ledger", "ingest", tmp_path / "kept.db", log)
         assert (made.code, f"{entries // 2} records" in made.err) == (entries // 2, True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import rounds
+from tests.conftest import put, rounds
 from tests.formats import samples
 from tests.formats.test_exports import lines
 from turnwire.log import stats
@@ -146,8 +146,7 @@ def test_the_last_counts_of_a_stream_have_those_of_its_start(tmp_path: Path) -> 
     ]
     columns = ["id", "model", "input_tokens", "cache_read_tokens", "output_tokens"]
     options: dict[str, Any] = {"wire": "formats", "columns": columns, "where": {"kind": "usage"}}
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(data)
+    path = put(tmp_path / "a.jsonl", data)
 
     def resumed() -> Iterator[Any]:
         position: Any = {}

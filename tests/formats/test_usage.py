@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.cli.running import turnwire
-from tests.conftest import rounds
+from tests.conftest import put, rounds
 from tests.formats import samples
 from turnwire import UnknownName
 from turnwire.formats.prices import PRICES as PACKAGED, price_of
@@ -595,8 +595,7 @@ def test_the_command(folder: Path) -> None:
     assert last.split()[:2] == ["total", "60"]
     done = turnwire("usage", folder, "--where", "tool=Bash", "--by", "tool", "--json")
     assert done.records == [row for row in usage(str(folder), "tool").rows if row["tool"] == "Bash"]
-    prices = folder / "prices.toml"
-    prices.write_text('["claude-sonnet-4-5"]\ninput = 1\noutput = 1\n')
+    prices = put(folder / "prices.toml", '["claude-sonnet-4-5"]\ninput = 1\noutput = 1\n')
     shown = turnwire("usage", folder / "a.jsonl", "--prices", prices)
     assert shown.code == 0 and samples.MODELS[1] in shown.err
     (folder / "a.jsonl").write_bytes(samples.text(SESSIONS[0])[:-30])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import raised
+from tests.conftest import put, raised
 from tests.kick.test_envelope import seed
 from turnwire import kick
 from turnwire.errors import DecodeError, EncodeError
@@ -227,8 +227,7 @@ def test_each_refusal_names_its_row(twin: str) -> None:
 
 @pytest.mark.parametrize("from_file", [False, True])
 def test_toml(twin: str, from_file: bool, tmp_path: Path) -> None:
-    path = tmp_path / "policy.toml"
-    path.write_text(TOML, "utf-8")
+    path = put(tmp_path / "policy.toml", TOML)
     policy = Policy.from_toml(path if from_file else TOML)
     assert policy.rows[1] == Row("command/*", "*", ("*", "!Hand"), ("*",), True)
     assert policy == Policy.from_toml(policy.to_toml()) == pickle.loads(pickle.dumps(policy))
@@ -301,8 +300,7 @@ def test_bad_toml(tmp_path: Path) -> None:
     with pytest.raises(DecodeError, match="this is not TOML: Invalid value") as caught:
         Policy.from_toml("row = [")
     assert caught.value.path is None
-    path = tmp_path / "policy.toml"
-    path.write_bytes(b"roles = ['\xff']")
+    path = put(tmp_path / "policy.toml", b"roles = ['\xff']")
     caught = raised(DecodeError, Policy.from_toml, path)
     assert (caught.text, caught.path) == ("this is not TOML: byte 10 is not UTF-8", None)
     assert (caught.reason, caught.wire) == ("bad_policy", "kick")

@@ -16,10 +16,11 @@ from hypothesis import given, strategies as st
 
 from tests import vectors
 from tests.conftest import BACKENDS, needs_both, raised
+from tests.nslip.twins import outcome
 from turnwire import kick
 from turnwire._backend import core_module
 from turnwire.contract import LIMITS
-from turnwire.errors import DecodeError, EncodeError, RuleError, WireError
+from turnwire.errors import DecodeError, EncodeError, RuleError
 from turnwire.json.times import is_timestamp
 from turnwire.kick import Envelope, MessageType, channels, check, decode, detect, encode, json_schema
 from turnwire.kick.bulk import PLAN
@@ -317,12 +318,18 @@ def test_schema() -> None:
         assert not good.is_valid(fields)
 
 
-def outcome(core: ModuleType, data: bytes) -> Any:
-    try:
+def told(core: ModuleType, data: str | bytes) -> Any:
+    """A core's view of a text: all that the envelope says, how it is written, what is to be said about it."""
+
+    def whole() -> Any:
         envelope = core.decode(data)
-    except WireError as error:
-        return error.reason, error.offset, error.line, error.path
-    return envelope.to_dict(), core.check(envelope)
+        return (
+            list(envelope.to_dict().items()),
+            core.check(envelope),
+            [outcome(core.encode, envelope, strict) for strict in (True, False)],
+        )
+
+    return outcome(whole)
 
 
 NATIVE = core_module(BACKENDS[0], "kick.envelope")
@@ -333,7 +340,7 @@ def judged_alike(**changes: str) -> list[Any]:
     """The issues that both cores find in an envelope that is read and in one that is made."""
     fields: dict[str, Any] = {**SEED, **changes}
     native, pure = (
-        (core.check(core.Envelope(**fields)), outcome(core, json.dumps(fields).encode())) for core in (NATIVE, PURE)
+        (core.check(core.Envelope(**fields)), told(core, json.dumps(fields).encode())) for core in (NATIVE, PURE)
     )
     assert native == pure
     return [str(issue.reason) for issue in native[0]]
@@ -464,26 +471,6 @@ def bent(numbers: random.Random) -> str:
     return numbers.choice(["", "", "", " ", "\n"]) + text + numbers.choice(["", "", "", "\n", "x"])
 
 
-def told(core: ModuleType, data: str | bytes) -> Any:
-    """A core's view of a text: all that the envelope says, how it is written, what is to be said about it."""
-
-    def outcome(call: Any) -> Any:
-        try:
-            return call()
-        except WireError as error:
-            return type(error).__name__, error.reason, error.offset, error.line, error.path
-
-    def whole() -> Any:
-        envelope = core.decode(data)
-        return (
-            list(envelope.to_dict().items()),
-            core.check(envelope),
-            [outcome(lambda strict=strict: core.encode(envelope, strict)) for strict in (True, False)],
-        )
-
-    return outcome(whole)
-
-
 @needs_both
 def test_the_twins_read_the_same() -> None:
     native, pure = (core_module(name, "kick.envelope") for name in ("native", "pure"))
@@ -560,13 +547,6 @@ def test_unknown_keys_are_written_and_told_of() -> None:
                 envelope = core.Envelope.from_dict(fields)
                 envelope.extra = dict(extra)
                 issues = core.check(envelope)
-                found.append([issues, *(_written(core, envelope, strict) for strict in (True, False))])
+                found.append([issues, *(outcome(core.encode, envelope, strict) for strict in (True, False))])
             assert found[0] == found[1], extra
             assert any(issue.reason == "unknown_key" for issue in found[0][0])
-
-
-def _written(core: ModuleType, envelope: Any, strict: bool) -> Any:
-    try:
-        return core.encode(envelope, strict)
-    except WireError as error:
-        return error.reason, error.path

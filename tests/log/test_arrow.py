@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import PURE_ONLY
+from tests.conftest import PURE_ONLY, put
 from tests.log.engines import GOOD
 from tests.log.test_memory import numbered
 from tests.log.test_scan import scan_nslip, table
@@ -172,8 +172,7 @@ def test_the_types_of_columns() -> None:
 
 def test_what_was_exported_stays_when_all_else_is_gone(tmp_path: Path) -> None:
     """Memory is reused by the scan that goes on, and by others; nothing of it may show in what a reader holds."""
-    path = tmp_path / "a.log"
-    path.write_bytes(numbered(200))
+    path = put(tmp_path / "a.log", numbered(200))
     names = ["conv_id", "status", "tag", "file"]
     for borrow in (False, True):
         found = scan_nslip(path, batch_bytes=1500, columns=names, borrow=borrow)

@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.cli.running import turnwire as command, turnwire as run
+from tests.cli.running import turnwire as command
+from tests.conftest import put
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.rotating import append, numbers_of, record, stepped
 from tests.log.test_scan import everything, scan_nslip
@@ -106,8 +107,7 @@ FEW = ("offset", "length", "line", "conv_id", "tag")
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_and_offsets_are_those_of_the_plain_bytes(form: str, tmp_path: Path) -> None:
     stored = stored_as(form)
-    path = tmp_path / "wrong.suffix"
-    path.write_bytes(stored)
+    path = put(tmp_path / "wrong.suffix", stored)
     every = ({"batch_bytes": 10_000}, {"borrow": True}, {"threads": 2})
     for source in (stored, io.BytesIO(stored)):
         for options in (*every, {"batch_bytes": 77}) if source is stored else every:
@@ -131,7 +131,7 @@ def test_what_is_judged_as_a_whole_is_decompressed_too(form: str, tmp_path: Path
     file.write_bytes(stored)
     plain.write_bytes(data)
     for wire in ("csp", "nslip"):
-        judged, expected = (run("conform", wire, path, "--json") for path in (file, plain))
+        judged, expected = (command("conform", wire, path, "--json") for path in (file, plain))
         assert judged.code == expected.code
         assert judged.out.replace(b"a.log.x", b"a.log") == expected.out
 
@@ -281,8 +281,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("form", ["gzip", "bzip2", "xz", "zstd with checksum"])
 def test_what_may_still_be_written_waits_and_damage_does_not(form: str, reason: str, tmp_path: Path) -> None:
     """A scan that keeps its position leaves a stream that is cut off for the next one; any other fault it tells."""
-    path = tmp_path / "a.log"
-    path.write_bytes(DAMAGE[reason](stored_as(form)))
+    path = put(tmp_path / "a.log", DAMAGE[reason](stored_as(form)))
     limits = LIMITS._replace(ratio=1, ratio_from=100) if reason == "ratio_too_high" else LIMITS
     positions: tuple[Any, ...] = (None, {})
     for resume in positions:
@@ -347,8 +346,7 @@ def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_files_in_an_archive_are_read_in_its_order(method: int, tmp_path: Path) -> None:
-    path = tmp_path / "any name"
-    path.write_bytes(zipped(FILES, method))
+    path = put(tmp_path / "any name", zipped(FILES, method))
     many: list[dict[str, Any]] = [{}, {"threads": 2}, {"borrow": True}, {"batch_bytes": 1000}, {"resume": {}}]
     for options in many:
         found = scan_nslip(path, **options)
@@ -380,8 +378,7 @@ def test_an_empty_archive_holds_nothing() -> None:
 
 
 def test_an_archive_is_not_read_again_until_it_grows(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    path.write_bytes(zipped({"a": record(1)}))
+    path = put(tmp_path / "a.zip", zipped({"a": record(1)}))
     (tmp_path / "b.log").write_bytes(record(2))
     found = scan_nslip(tmp_path, resume={})
     assert numbers_of(found) == [1, 2]
@@ -454,8 +451,7 @@ BINARY = {
 
 @pytest.mark.parametrize("name", BINARY)
 def test_other_binary_files_are_refused(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "some.log"
-    path.write_bytes(BINARY[name])
+    path = put(tmp_path / "some.log", BINARY[name])
     for source in (path, tmp_path, [record(7), path]):
         for options in ({}, {"borrow": True}, {"threads": 2}):
             with pytest.raises(OSError, match=r".") as caught:
@@ -537,8 +533,7 @@ def test_commands_tell_of_a_binary_file_in_a_folder_and_end_with_3(tmp_path: Pat
     "head", [b"", b"\0" * 4096, b"PAR1 is here\n", b"PK\n", b"MZ\n", b"SQLite format 3 is read\n", b"\xff\xff\n"]
 )
 def test_what_is_no_binary_file_is_read(head: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(head + b"\n" + record(1))
+    path = put(tmp_path / "a.log", head + b"\n" + record(1))
     for source in (path, io.BytesIO(path.read_bytes()), Trickle(path.read_bytes(), 1), bz2.compress(path.read_bytes())):
         assert numbers_of(scan_nslip(source)) == [1]
     path.write_bytes(head)

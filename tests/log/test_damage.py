@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import turnwire
-from tests.conftest import rounds
+from tests.conftest import put, rounds
 from tests.log import engines, json_engines
 from tests.log.engines import GOOD, damaged_log
 from tests.log.found import add_up, everything, fed, in_pieces
@@ -354,8 +354,7 @@ def scanned(source: Any, **options: Any) -> quarantine.Rejects:
 
 
 def test_what_a_reject_says(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(DATA)
+    path = put(tmp_path / "a.log", DATA)
     second, third = DATA.index(b"@a1"), DATA.index(b"@c0|")
     first = len(GOOD) + 1
     expected = [

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import put
 from tests.log.engines import GOOD
 from tests.log.rotating import (
     BANNER,
@@ -52,8 +53,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_new_lines_come_as_they_are_written(threads: int, tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(record(0) + record(1))
+    path = put(tmp_path / "a.log", record(0) + record(1))
     with followed(path, threads=threads) as log:
         assert log.next(2) == [(0, 1), (1, 2)]
         append(path, record(2))
@@ -73,8 +73,7 @@ def test_new_lines_come_as_they_are_written(threads: int, tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("often")
 def test_rotation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(record(0))
+    path = put(tmp_path / "a.log", record(0))
     with followed(path) as log:
         assert log.next() == [(0, 1)]
         append(path, record(1) + record(2)[:9])
@@ -101,8 +100,7 @@ def test_rotation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("compressed", [False, True])
 def test_rotations_that_nobody_saw(tmp_path: Path, compressed: bool) -> None:
     """Several between two looks, only the one name given: the files in between are found beside it."""
-    path = tmp_path / "app.log"
-    path.write_bytes(record(0))
+    path = put(tmp_path / "app.log", record(0))
     (tmp_path / "app.log.7").write_bytes(record(9))
     (tmp_path / "application.log").write_bytes(record(9))
     os.utime(tmp_path / "app.log.7", (1, 1))
@@ -125,8 +123,7 @@ def test_rotations_that_nobody_saw(tmp_path: Path, compressed: bool) -> None:
 
 
 def test_truncation(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(record(0) + record(1) + record(2)[:5])
+    path = put(tmp_path / "a.log", record(0) + record(1) + record(2)[:5])
     longer = b"a new beginning\n" + record(9) * 5  # than before, but it begins otherwise
     seen, _ = stepped(
         path, lambda: path.write_bytes(record(7)), lambda: append(path, record(8)), lambda: path.write_bytes(longer)
@@ -136,8 +133,7 @@ def test_truncation(tmp_path: Path) -> None:
 
 def test_a_file_that_is_cut_and_grows_behind_the_same_beginning(tmp_path: Path) -> None:
     """Longer than before when the next look comes, and its first KiB is the same: all of it is new."""
-    path = tmp_path / "a.log"
-    path.write_bytes(BANNER + record(0) + record(1))
+    path = put(tmp_path / "a.log", BANNER + record(0) + record(1))
     more = BANNER + b"".join(map(record, range(10, 15)))
     assert stepped(path, lambda: path.write_bytes(more), column="line")[0] == [[51, 52], list(range(51, 56))]
 
@@ -147,8 +143,7 @@ def test_a_file_that_is_written_anew_between_two_looks(
     pack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Right after the look that found it as it was: what is read then is none of the old text."""
-    path = tmp_path / "a.log"
-    path.write_bytes(pack(record(0) + record(1)[:5]))
+    path = put(tmp_path / "a.log", pack(record(0) + record(1)[:5]))
     begin: Any = rotation.begin
     new: list[bytes] = []
 
@@ -181,8 +176,7 @@ def test_a_directory_with_new_and_renamed_files(tmp_path: Path) -> None:
 
 
 def test_it_goes_on_from_a_position_and_gives_what_is_wanted(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(record(0) + record(1)[:4])
+    path = put(tmp_path / "a.log", record(0) + record(1)[:4])
     first = scan_nslip(path, resume={})
     assert numbers_of(first) == [0]
     append(path, record(1)[4:])
@@ -297,8 +291,7 @@ def test_rotation_and_truncation_of_compressed_files(pack: Any, tmp_path: Path) 
 @PACKERS
 def test_damage_ends_a_compressed_file_at_once(pack: Any, tmp_path: Path) -> None:
     """It is said when it is met, not silently waited for; nothing behind it can be trusted."""
-    path = tmp_path / "a.log"
-    path.write_bytes(pack(record(0)) + b"this is not a member")
+    path = put(tmp_path / "a.log", pack(record(0)) + b"this is not a member")
     seen, found = in_steps(path, lambda: append(path, pack(record(1))), lambda: path.write_bytes(pack(record(2))))
     assert (seen, found.rejects["reason"]) == ([[0], [], [2]], ["trailing_junk"]), "it was written anew"
 
@@ -345,8 +338,7 @@ def test_a_backup_of_a_file_that_is_gone_is_not_read(tmp_path: Path) -> None:
 
 def test_a_log_that_is_cut_and_renamed_is_read_under_its_new_name(tmp_path: Path) -> None:
     """Nothing has its name then."""
-    path = tmp_path / "app.log"
-    path.write_bytes(record(0) + record(1))
+    path = put(tmp_path / "app.log", record(0) + record(1))
 
     def cut() -> None:
         path.write_bytes(record(2))
@@ -356,8 +348,7 @@ def test_a_log_that_is_cut_and_renamed_is_read_under_its_new_name(tmp_path: Path
 
 
 def test_a_log_that_is_rotated_into_another_folder_is_no_gap(tmp_path: Path) -> None:
-    path = tmp_path / "app.log"
-    path.write_bytes(record(0))
+    path = put(tmp_path / "app.log", record(0))
     (tmp_path / "old").mkdir()
 
     def rotate() -> None:
@@ -368,8 +359,7 @@ def test_a_log_that_is_rotated_into_another_folder_is_no_gap(tmp_path: Path) -> 
 
 
 def test_what_is_written_to_a_file_that_was_removed_from_a_folder_comes(tmp_path: Path) -> None:
-    path = tmp_path / "app.log"
-    path.write_bytes(record(0))
+    path = put(tmp_path / "app.log", record(0))
     with path.open("ab", buffering=0) as file:
         found = stepped(tmp_path, path.unlink, lambda: file.write(record(1)))
     assert found == ([[0], [], [1]], [])
@@ -377,8 +367,7 @@ def test_what_is_written_to_a_file_that_was_removed_from_a_folder_comes(tmp_path
 
 def test_a_cut_that_a_copy_shows_is_one_gap(tmp_path: Path) -> None:
     """The log has the size that it had, and was written since."""
-    path = tmp_path / "app.log"
-    path.write_bytes(record(0))
+    path = put(tmp_path / "app.log", record(0))
     os.utime(path, (1, 1))
 
     def rotate() -> None:
@@ -524,8 +513,7 @@ def test_a_copy_that_is_older_than_what_was_read_is_not_read(tmp_path: Path, mon
 
 def test_what_is_compressed_is_read_where_it_holds_what_a_log_held_before_it_was_cut(tmp_path: Path) -> None:
     """The log holds it no more, and was renamed itself."""
-    path = tmp_path / "app.log"
-    path.write_bytes(record(0))
+    path = put(tmp_path / "app.log", record(0))
 
     def rotate() -> None:
         packed(tmp_path / "app.log.1.gz", record(0), LATER)

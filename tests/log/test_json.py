@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import turnwire
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, refusal
 from tests.log.json_engines import JSON_WIRES, RECORDS, both
 from turnwire import registry
 from turnwire._backend import core_module
@@ -37,15 +37,6 @@ def rows(data: bytes, wire: Any = "sstp", **options: Any) -> tuple[list[dict[str
     return found, scan.rejects.rows(), counts
 
 
-def refusal(package: Any, text: bytes) -> DecodeError | None:
-    """The error of decoding a message."""
-    try:
-        package.decode(text)
-    except DecodeError as error:
-        return error
-    return None
-
-
 @on_each_core
 @pytest.mark.parametrize("wire", JSON_WIRES)
 def test_every_vector_is_what_decode_says(wire: str) -> None:
@@ -53,7 +44,7 @@ def test_every_vector_is_what_decode_says(wire: str) -> None:
     refused = 0
     for text in RECORDS[wire]:
         found, rejects, _ = rows(b"INFO x: " + text + b"\r\n", wire)
-        error = refusal(package, text)
+        error = refusal(DecodeError, package.decode, text)
         if error is not None:
             assert found == []
             assert [(one["reason"], one["fault"], one["line"]) for one in rejects] == [
@@ -98,7 +89,7 @@ def places_of(value: Any) -> list[tuple[Any, Any]]:
 def test_a_scan_refuses_as_decode_does_whatever_stands_in_a_field(wire: str) -> None:
     """Also where the field is missing: the same reason at the same place."""
     package = registry.wire(wire)
-    good = [json.loads(text) for text in RECORDS[wire] if refusal(package, text) is None]
+    good = [json.loads(text) for text in RECORDS[wire] if refusal(DecodeError, package.decode, text) is None]
     wanted: list[Any] = []
     rejected: list[Any] = []
     log = b""
@@ -111,7 +102,7 @@ def test_a_scan_refuses_as_decode_does_whatever_stands_in_a_field(wire: str) -> 
                 else:
                     holder[key] = odd
                 line = json.dumps(message, ensure_ascii=len(wanted) % 2 == 0).encode()
-                error = refusal(package, line)
+                error = refusal(DecodeError, package.decode, line)
                 if error is None:
                     wanted.append((len(log), len(line)))
                 elif package.plan.is_claimed(json.loads(line)):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import turnwire
-from tests.conftest import needs_both
+from tests.conftest import needs_both, put
 from tests.log.engines import GOOD
 from tests.log.test_scan import scan_nslip
 from tests.nslip.twins import plain
@@ -73,8 +73,7 @@ def test_memory_that_is_let_go_is_reused() -> None:
 
 @usesbackend
 def test_batches_outlive_scan_and_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(numbered(100))
+    path = put(tmp_path / "a.log", numbered(100))
     for borrow in (False, True):
         found = scan_nslip(path, batch_bytes=2000, borrow=borrow)
         batches = list(found)

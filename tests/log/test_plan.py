@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import rounds
+from tests.conftest import put, rounds
 from tests.golden.logs import log
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.found import rows_of
@@ -94,8 +94,7 @@ def test_a_message_behind_a_prefix_is_never_cut(tmp_path: Path, head: str, front
 
 
 def test_a_line_longer_than_a_block(tmp_path: Path) -> None:
-    path = tmp_path / "long.log"
-    path.write_bytes(GOOD + b"\n" + b"x" * 1500 + GOOD + b"y" * 1500 + b"\n" + (GOOD + b"\n") * 300)
+    path = put(tmp_path / "long.log", GOOD + b"\n" + b"x" * 1500 + GOOD + b"y" * 1500 + b"\n" + (GOOD + b"\n") * 300)
     first, second, *_ = blocks = plan(str(path), wire="nslip", block_bytes=100)
     assert (first.line, len(rows(read_block(first)))) == (1, (second.line or 0) - 1)
     assert len(blocks) > 30 and (first.stop or 0) < path.stat().st_size // 2
@@ -165,8 +164,7 @@ def replace(path: Path) -> None:
 
 @pytest.mark.parametrize("change", [append, shrink, touch, replace])
 def test_a_file_that_has_changed_is_refused(tmp_path: Path, change: Callable[[Path], None]) -> None:
-    path = tmp_path / "log"
-    path.write_bytes((GOOD + b"\n") * 100)
+    path = put(tmp_path / "log", (GOOD + b"\n") * 100)
     blocks = plan(str(path), wire="nslip", block_bytes=1000)
     change(path)
     for block in blocks:
@@ -176,8 +174,7 @@ def test_a_file_that_has_changed_is_refused(tmp_path: Path, change: Callable[[Pa
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    path.write_bytes((GOOD + b"\n") * 100)
+    path = put(tmp_path / "log", (GOOD + b"\n") * 100)
     block, *_ = plan(str(path), wire="nslip", block_bytes=1000)
     reading = iter(read_block(block, batch_bytes=100))
     next(reading)
@@ -232,8 +229,7 @@ def flip(at: float) -> Callable[[bytearray], None]:
 @pytest.mark.parametrize(("count", "at"), [(2, 0.55), (90, 0.99), (5000, 0.1)])
 @pytest.mark.parametrize("size", [1000, 1 << 30])
 def test_one_bit_under_the_same_size_and_times(tmp_path: Path, count: int, at: float, size: int) -> None:
-    path = tmp_path / "log"
-    path.write_bytes((GOOD + b"\n") * count)
+    path = put(tmp_path / "log", (GOOD + b"\n") * count)
     blocks = plan(str(path), wire="nslip", block_bytes=max(size, len(GOOD) * count // 8))
     keeping_times(path, flip(at))
     with pytest.raises(DecodeError, match="changed after it was cut"):
@@ -256,8 +252,7 @@ def test_a_file_that_was_just_written_is_waited_for(
 ) -> None:
     """Until its clock has moved on: what is written in the same moment leaves no trace in its times. Of a file that is
     digested as a whole it leaves one in the digest."""
-    path = tmp_path / "log"
-    path.write_bytes((GOOD + b"\n") * count)
+    path = put(tmp_path / "log", (GOOD + b"\n") * count)
     waited: list[float] = []
 
     def write(seconds: float) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.conftest import put
 from tests.log.engines import GOOD
 from tests.log.rotating import append, numbers_of, packed, record
 from tests.log.test_scan import everything, scan_nslip, table
@@ -25,8 +26,7 @@ both_cores = pytest.mark.usefixtures("scan_core")
 
 
 def test_a_scan_goes_on_where_another_stopped(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(b"".join(map(record, range(5))))
+    path = put(tmp_path / "a.log", b"".join(map(record, range(5))))
     first = scan_nslip(path)
     assert numbers_of(first) == [0, 1, 2, 3, 4]
     token = json.loads(json.dumps(first.position))
@@ -70,8 +70,7 @@ def test_of_many_files_each_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_compressed_file_is_read_over_up_to_the_position(tmp_path: Path) -> None:
-    path = tmp_path / "a.log.gz"
-    path.write_bytes(gzip.compress(b"".join(map(record, range(9)))))
+    path = put(tmp_path / "a.log.gz", gzip.compress(b"".join(map(record, range(9)))))
     first = scan_nslip(path, batch_bytes=3 * len(record(0)), resume={})
     assert next(iter(first))["conv_id"].tolist() == [0, 1, 2]
     second = scan_nslip(path, resume=first.position)
@@ -188,8 +187,7 @@ def test_what_is_no_file_has_no_position() -> None:
 @pytest.mark.parametrize("batch_bytes", [26, 25, 13, 1 << 20])
 def test_a_block_that_ends_with_half_a_line_waits(wire: str | None, batch_bytes: int, tmp_path: Path) -> None:
     """A last line that fills its block to the byte, and goes on later."""
-    path = tmp_path / "one.log"
-    path.write_bytes(b"@a4|f1|c1|S1|d0|T2|gH|ppp1")
+    path = put(tmp_path / "one.log", b"@a4|f1|c1|S1|d0|T2|gH|ppp1")
     first = turnwire.scan(path, wire=wire, resume={}, batch_bytes=batch_bytes)
     assert (sum(map(len, first)), len(first.rejects)) == (0, 0)
     with path.open("ab") as file:

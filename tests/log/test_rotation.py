@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import put
 from tests.log.rotating import ENDLESS, KINDS, Log, append, followed, in_steps, numbers_of, record, run, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import rotation
@@ -131,8 +132,7 @@ LONG = b"# the same banner of every file\n" * 200
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_cut_behind_a_long_banner_is_seen_by_the_copy(packed: bool, tmp_path: Path) -> None:
     """Nothing but the banner was read, and the log begins with it again: the records are in the copy."""
-    path = tmp_path / "app.log"
-    path.write_bytes(LONG)
+    path = put(tmp_path / "app.log", LONG)
     first = scan_nslip(path, resume={})
     assert numbers_of(first) == []
     data = LONG + b"".join(map(record, range(5)))
@@ -162,8 +162,7 @@ def test_a_copy_that_was_read_is_a_gap_of_unknown_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [3, 300])
 def test_a_compressed_backup_of_a_log_is_not_read(count: int, tmp_path: Path) -> None:
     """The log was not cut: what the backup holds is in it."""
-    path = tmp_path / "app.log"
-    path.write_bytes(b"".join(map(record, range(count))))
+    path = put(tmp_path / "app.log", b"".join(map(record, range(count))))
     first = scan_nslip(path, resume={})
     assert len(numbers_of(first)) == count
     append(path, record(count))
@@ -174,8 +173,7 @@ def test_a_compressed_backup_of_a_log_is_not_read(count: int, tmp_path: Path) ->
 
 
 def test_an_inode_that_another_file_has_is_no_bookmark(tmp_path: Path) -> None:
-    path = tmp_path / "app.log"
-    path.write_bytes(LONG)
+    path = put(tmp_path / "app.log", LONG)
     first = scan_nslip(path, resume={})
     assert numbers_of(first) == []
     (mark,) = first.position["files"]
@@ -232,8 +230,7 @@ def test_a_compressed_file_with_the_inode_of_what_it_was_made_from_goes_on(tmp_p
 @pytest.mark.parametrize("rotated", ["app.log.1", "app.log.1.gz"])
 def test_a_backup_of_a_log_that_was_renamed_is_not_read(rotated: str, tmp_path: Path) -> None:
     """The renamed file holds the same, and may be compressed by now."""
-    path = tmp_path / "app.log"
-    path.write_bytes(record(0))
+    path = put(tmp_path / "app.log", record(0))
     first = scan_nslip(path, resume={})
     assert numbers_of(first) == [0]
     append(path, record(1))
@@ -367,8 +364,7 @@ def read_whole(path: Path) -> Any:
 
 def test_of_several_copies_only_the_oldest_can_be_one_that_was_read(tmp_path: Path) -> None:
     """A log of lines that are all alike: what came later holds the same bytes, and was not read."""
-    path = tmp_path / "app.log"
-    path.write_bytes(record(7) * 40)
+    path = put(tmp_path / "app.log", record(7) * 40)
     first = read_whole(path)
     for name, count in (("app.log.2", 38), ("app.log.1", 37)):
         copied(path, name, record(7) * count)
@@ -381,8 +377,7 @@ def test_of_several_copies_only_the_oldest_can_be_one_that_was_read(tmp_path: Pa
 @pytest.mark.parametrize("renamed", [False, True])
 def test_a_log_that_was_copied_and_cut_and_then_renamed_has_a_gap(renamed: bool, tmp_path: Path) -> None:
     """Text written between the copy and the cut is lost, whatever came then."""
-    path = tmp_path / "app.log"
-    path.write_bytes(b"".join(map(record, range(9))))
+    path = put(tmp_path / "app.log", b"".join(map(record, range(9))))
     first = read_whole(path)
     copied(path, "app.log.2", b"".join(map(record, range(10))))
     path.write_bytes(record(11))
@@ -396,8 +391,7 @@ def test_a_log_that_was_copied_and_cut_and_then_renamed_has_a_gap(renamed: bool,
 
 def test_logs_of_lines_that_are_all_alike_are_read_whole(tmp_path: Path) -> None:
     """A file that was renamed is no copy of a log that was made later, whatever both begin with."""
-    path = tmp_path / "app.log"
-    path.write_bytes(record(7) * 40)
+    path = put(tmp_path / "app.log", record(7) * 40)
     first = read_whole(path)
     path.rename(tmp_path / "app.log.2")
     path.write_bytes(record(7) * 37)
@@ -438,8 +432,7 @@ def test_a_last_line_without_its_end_waits_where_somebody_may_still_write_it(
 ) -> None:
     """Nobody does in a compressed file, nor in one that was not written for a while."""
     monkeypatch.setattr(rotation, "SETTLED", 1.0 if settled else 1e10)
-    path = tmp_path / "app.log"
-    path.write_bytes(record(0))
+    path = put(tmp_path / "app.log", record(0))
     os.utime(path, (1, 1))
     first = scan_nslip(path, resume={})
     assert numbers_of(first) == [0]

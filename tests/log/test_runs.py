@@ -27,7 +27,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import rounds
+from tests.conftest import put, rounds
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.mixed_logs import GOOD_JSON
 from tests.log.rotating import numbers_of
@@ -54,12 +54,9 @@ NUMBERS = list(range(300))
 
 @pytest.fixture(params=["file", "files", "bytes", "compressed"])
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    import gzip
-
     if request.param == "bytes":
         return DATA
-    path = tmp_path / "a.log"
-    path.write_bytes(gzip.compress(DATA) if request.param == "compressed" else DATA)
+    path = put(tmp_path / "a.log", gzip.compress(DATA) if request.param == "compressed" else DATA)
     if request.param == "files":
         lines = DATA.splitlines(keepends=True)
         path.write_bytes(b"".join(lines[:100]))
@@ -204,8 +201,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_following(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(GOOD + b"\n")
+    path = put(tmp_path / "a.log", GOOD + b"\n")
     found = scan_nslip(path, follow=True)
     batches = iter(found)
     assert len(next(batches)) == 1
@@ -309,8 +305,7 @@ def damaged() -> bytes:
 @pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("options", [{}, {"batch_bytes": 1}, {"threads": 3, "batch_bytes": 20}, {"errors": "skip"}])
 def test_errors_are_the_rejects(options: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(damaged())
+    path = put(tmp_path / "a.log", damaged())
     kept = turnwire.scan(path)
     list(kept)
     found = turnwire.scan(path, **options)
@@ -332,8 +327,7 @@ def test_errors_in_words(tmp_path: Path) -> None:
     assert (first.text, first.reason) == (caught.value.text, str(caught.value.reason))
     assert str(first) == f"2: byte {first.fault}: nslip: {first.reason}: {first.text}"
     assert (inside.inner, last.inner) == (0, None)
-    path = tmp_path / "a\x1b\u202e.log.gz"
-    path.write_bytes(gzip.compress(NSLIP)[:-4])
+    path = put(tmp_path / "a\x1b\u202e.log.gz", gzip.compress(NSLIP)[:-4])
     (cut,) = turnwire.scan(path).errors()
     assert (cut.wire, cut.reason, cut.raw) == ("gzip", "cut_off", b"")
     assert "as stored" in cut.text
@@ -384,8 +378,7 @@ def test_the_same_from_any_number_of_threads(tmp_path: Path) -> None:
         data = damaged_log(chance, LINES)
         options: dict[str, Any] = {"batch_bytes": chance.choice((1, 7, 100, 1000, 1 << 20))}
         options["limits"] = LIMITS._replace(message=chance.choice((1 << 20, 40)))
-        path = tmp_path / f"{round_number}.log"
-        path.write_bytes(data)
+        path = put(tmp_path / f"{round_number}.log", data)
         for source in (data, path, [path, data, path]):
             once = batches(source, **options)
             for threads in (2, 5):
@@ -533,8 +526,7 @@ def test_control_c_ends_it_at_once(backend: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_scan_does_not_go_on_in_a_fork(threads: int, tmp_path: Path) -> None:
-    path = tmp_path / "one.log"
-    path.write_bytes((GOOD + b"\n") * 10_000)
+    path = put(tmp_path / "one.log", (GOOD + b"\n") * 10_000)
     scan = turnwire.scan(path, wire="nslip", threads=threads, batch_bytes=1 << 14)
     batches = iter(scan)
     count = len(next(batches))

@@ -12,6 +12,7 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as command
+from tests.conftest import put
 from tests.log.engines import GOOD, UPSTREAM
 from tests.sap.documents import TASK
 from turnwire import nslip
@@ -233,8 +234,7 @@ def test_names_that_there_are_not() -> None:
 
 @pytest.mark.parametrize("by", [name for name in BY if name != "tool"])
 def test_the_commands(by: str, tmp_path: Any) -> None:
-    path = tmp_path / "a.log"
-    path.write_text(LOG + SSTP + "\n")
+    path = put(tmp_path / "a.log", LOG + SSTP + "\n")
     done = command("stats", path, "--by", by, "--top", "2", "--json")
     rows = [json.loads(row) for row in done.out.splitlines()]
     assert done.code == 0 and rows == list(group_by(path, by).rows(2))
@@ -250,8 +250,7 @@ def test_the_commands(by: str, tmp_path: Any) -> None:
 
 
 def test_tokens_of_each_value_have_a_price(tmp_path: Any) -> None:
-    path = tmp_path / "a.log"
-    path.write_text(LOG)
+    path = put(tmp_path / "a.log", LOG)
     rows = [
         json.loads(row)
         for row in command("tokens", path, "--by", "sender", "--price", "2.5", "--json").out.splitlines()

@@ -78,14 +78,6 @@ def test_a_frame_that_was_kept_and_is_another_now_is_not_kept(nslip: Any, frame:
     assert found(message) == ([] if frame is FrameType.TASK else [("wrong_type", "/frame", "warning")])
 
 
-@pytest.mark.parametrize("kept", ["x", "f"])
-def test_a_kept_number_over_64_bits_is_not_written(nslip: Any, kept: str) -> None:
-    message = nslip.SlipMessage(3, 1, 0, 1, Act.ASK, FrameType.TASK, extra={kept: "z" * 11})
-    with pytest.raises(EncodeError, match="the integer is over") as caught:
-        nslip.encode(message)
-    assert (caught.value.reason, caught.value.path) == ("too_large", f"/extra/{kept}")
-
-
 @pytest.mark.parametrize("reason", twins.BAD_MESSAGES)
 def test_what_encode_refuses_is_a_warning(nslip: Any, reason: str) -> None:
     message = twins.bad_message(nslip, reason)

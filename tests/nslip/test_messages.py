@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import pickle
 import random
 import weakref
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -321,7 +320,7 @@ def refused(nslip: Any, wire: str) -> tuple[Reason, int | None]:
 def test_header_fields_come_in_any_order_and_each_once(nslip: Any) -> None:
     """All 720 orders; and in each some field once more, wherever it stands, with the same value or another."""
     chance = random.Random(1)
-    for order in itertools.permutations(HEADER):
+    for order in permutations(HEADER):
         assert (
             nslip.encode(nslip.decode("@" + "|".join([*order, *SLOTS]) + "#"))
             == WHOLE[:-1] + "|" + "|".join(SLOTS) + "#"
@@ -393,6 +392,7 @@ MESSAGE = {"conv_id": 3, "turn": 1, "src": 0, "dst": 1, "act": 3, "frame": 0, "s
         ({"extra": {"x": 9}}, "wrong_type", "/extra/x"),
         ({"extra": {"x": '"\ud800"'}}, "lone_surrogate", "/extra/x"),
         ({"extra": {"x": "z" * 11}}, "too_large", "/extra/x"),
+        ({"extra": {"f": "z" * 11}}, "too_large", "/extra/f"),
     ],
 )
 def test_what_is_not_written(nslip: Any, fields: dict[str, Any], reason: str, path: str) -> None:

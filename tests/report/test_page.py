@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from examples.mixed_log import Entry, Log, log
-from tests.conftest import PURE_ONLY
+from tests.conftest import PURE_ONLY, put
 from tests.formats import samples
 from tests.report.browser import Browser, Page
 from turnwire import WIRES, nslip
@@ -504,8 +504,7 @@ def strangers(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )  # fmt: skip
         lines.append(nslip.encode(message).encode())
         lines.append(b"@a1|f0|c$|" + text.encode() + b"\xff\x00#")
-    log = tmp_path / "<img src=x onerror=window.hacked=1>.log"
-    log.write_bytes(b"\n".join(lines))
+    log = put(tmp_path / "<img src=x onerror=window.hacked=1>.log", b"\n".join(lines))
     page = tmp_path / "report.html"
     report(log, title="</title><script>window.hacked = 1</script>").write(page)
     return page

@@ -14,7 +14,7 @@ import pytest
 
 import turnwire
 from tests import vectors
-from tests.conftest import raised
+from tests.conftest import put, raised
 from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.cli import main
@@ -343,8 +343,7 @@ def test_a_json_schema_of_sap_looks_alike_and_is_no_fault(schema: dict[str, Any]
     scan = turnwire.scan(text.encode())
     assert [type(one.message) for one in scan.messages()] == [sap.Task]
     assert {(one.wire, one.reason) for one in scan.errors()} == {("sap", Reason.LOOK_ALIKE)}
-    path = tmp_path / "document.md"
-    path.write_text(text)
+    path = put(tmp_path / "document.md", text)
     assert main(["validate", str(path)]) == 0 and main(["validate", "--strict", str(path)]) == 1
     required = conform("sap", text.encode()).line("required")
     assert required.doubts and not required.faults

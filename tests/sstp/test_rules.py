@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests import vectors
-from tests.conftest import raised
+from tests.conftest import raised, refusal
 from tests.sstp.examples import WRONG, example, fields
 from tests.sstp.test_messages import damaged
 from turnwire import sstp as package
@@ -23,24 +23,18 @@ CASES = [pytest.param(*case, id=f"{case[0]}-{case[1]}-{case[2].name}") for case 
 def verdict(sstp, value):
     """("error", reason, path) or ("issue"|"ok", reasons), and likewise for strict writing."""
     text = json.dumps(value)
-    try:
-        message = sstp.decode(text)
-    except DecodeError as caught:
-        error = caught
-    else:
-        error = None
-    if error is not None:
+    error = refusal(DecodeError, sstp.decode, text)
+    if error:
         assert 0 <= error.offset < len(text.encode()) and error.wire == "sstp" and error.line == 1
         return ("error", error.reason, error.path), None
+    message = sstp.decode(text)
     issues = sstp.check(message)
     assert json.dumps(json.loads(sstp.encode(message, strict=False))) == text
     warned = [issue for issue in issues if issue.severity == "warning"]
     read = ("issue" if warned else "ok", *[(issue.reason, issue.where) for issue in warned])
-    try:
-        assert json.dumps(json.loads(sstp.encode(message))) == text
-        return read, "ok"
-    except EncodeError as error:
-        return read, (error.reason, error.path)
+    refused = refusal(EncodeError, sstp.encode, message)
+    assert refused or json.dumps(json.loads(sstp.encode(message))) == text
+    return read, (refused.reason, refused.path) if refused else "ok"
 
 
 @pytest.mark.parametrize("kind", Kind)

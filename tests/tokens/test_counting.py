@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import SHARED
+from tests.conftest import SHARED, put
 from turnwire import tokens
 from turnwire.errors import EncodeError, Reason
 from turnwire.tokens import tokenizer as counting
@@ -299,8 +299,7 @@ def test_a_template_around_the_text_is_not_counted(trained: tuple[Path, Any], tm
 
 
 def test_a_published_rank_file_needs_no_pattern(tmp_path: Path) -> None:
-    path = tmp_path / "mine.tiktoken"
-    path.write_bytes(rank_file("cl100k_base", 100256))
+    path = put(tmp_path / "mine.tiktoken", rank_file("cl100k_base", 100256))
     texts = ["Hello, world!", "<|endoftext|> 12345", "\u6f22'\u017f'Sa", ""]
     expected = tokens.count_many(texts, "cl100k_base")
     assert tokens.count_many(texts, path) == expected == [tokens.count(text, str(path)) for text in texts]
@@ -322,8 +321,7 @@ def test_another_rank_file_needs_a_pattern(tmp_path: Path) -> None:
 
 def test_what_is_no_vocabulary_is_refused(tmp_path: Path) -> None:
     for name, data in (("a.json", b"{}"), ("b.json", b"not JSON"), ("c.tiktoken", b"YQ== x\n"), ("d.tiktoken", b"")):
-        path = tmp_path / name
-        path.write_bytes(data)
+        path = put(tmp_path / name, data)
         with pytest.raises(ValueError, match=r"."):
             tokens.load(path, **({} if name.endswith("json") else {"pattern": "cl100k_base"}))
     with pytest.raises(FileNotFoundError):
