@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import put
+from tests.conftest import put, raised
 from turnwire import atomic, csp
 from turnwire.atomic import PREFIX, SUFFIX, AtomicFile, keep_access
 from turnwire.errors import NotFlushed, Reason, RuleError
@@ -199,9 +199,8 @@ def test_a_name_that_ends_with_a_slash_is_no_name_of_a_file(tmp_path: Path, ther
     for slash in ("/", "//"):
         file = AtomicFile(f"{place}{slash}")
         for begin in (file.__enter__, file.expect):
-            with pytest.raises(IsADirectoryError) as caught:
-                begin()
-            assert caught.value.filename == f"{place}{slash}"
+            caught = raised(IsADirectoryError, begin)
+            assert caught.filename == f"{place}{slash}"
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"] * there
 
 

@@ -21,6 +21,7 @@ import pytest
 
 import turnwire
 from tests import vectors
+from tests.conftest import raised
 from tests.fuzz.messages import MESSAGES
 from turnwire import csp, kick, nslip, sap, sstp
 from turnwire.errors import DecodeError
@@ -82,10 +83,8 @@ def test_dicts_and_copies_give_the_message_back(wire: str, text: str) -> None:
     assert message == copy.copy(message) == copy.deepcopy(message) == pickle.loads(pickle.dumps(message))
     assert message.replace() == message == message.__replace__()
     assert repr(message) and isinstance(cls.__match_args__, tuple)
-    with pytest.raises(TypeError):
-        message.replace(no_such_field=1)
-    with pytest.raises(DecodeError):
-        cls.from_dict([])
+    raised(TypeError, message.replace, no_such_field=1)
+    raised(DecodeError, cls.from_dict, [])
 
 
 def test_replace_of_each_wire() -> None:
@@ -118,8 +117,7 @@ def test_replace_of_each_wire() -> None:
     ],
 )
 def test_a_dict_that_is_no_message_is_refused(cls: Any, fields: dict[str, Any]) -> None:
-    with pytest.raises(DecodeError):
-        cls.from_dict(fields)
+    raised(DecodeError, cls.from_dict, fields)
 
 
 def test_a_kind_of_sstp_reads_no_other(backend: str) -> None:
@@ -150,10 +148,8 @@ def test_messages_of_a_registered_wire() -> None:
 
 
 def test_hooks_refuse_what_is_no_message() -> None:
-    with pytest.raises(TypeError):
-        turnwire.enc_hook(object())
-    with pytest.raises(NotImplementedError):
-        turnwire.dec_hook(int, 1)
+    raised(TypeError, turnwire.enc_hook, object())
+    raised(NotImplementedError, turnwire.dec_hook, int, 1)
 
 
 # --- the table --------------------------------------------------------------------------------------------------------
@@ -330,8 +326,7 @@ def test_an_object_without_its_constructor_has_no_parts(backend: str) -> None:
     cls = type(samples(backend)["Section"])
     empty = cls.__new__(cls)
     for part in cls.__match_args__:
-        with pytest.raises(AttributeError):
-            getattr(empty, part)
+        raised(AttributeError, getattr, empty, part)
 
 
 def test_every_message_fits_its_schema(backend: str) -> None:
@@ -394,8 +389,7 @@ def test_slip_message_is_the_dataclass_that_slipcore_s_is(backend: str) -> None:
     for signature in (inspect.signature(cls), inspect.signature(cls.__init__)):
         assert [name for name in signature.parameters if name not in ("self", "extra")] == names
     double = mock.create_autospec(cls)
-    with pytest.raises(TypeError):
-        double(1)
+    raised(TypeError, double, 1)
     double(1, 2, 3, 4, 5, 6, {})
     assert turnwire.slip.__version__ == "0.1.0"
 
@@ -429,8 +423,7 @@ def test_a_subclass_that_libraries_make(backend: str) -> None:
     assert made.extra == {}
     for few in ({"conv_id": 1}, {"turn": 1}, {"strange": 1}, {}):
         for incomplete in (cls, base):
-            with pytest.raises(msgspec.ValidationError):
-                msgspec.convert(few, incomplete)
+            raised(msgspec.ValidationError, msgspec.convert, few, incomplete)
     over = dataclasses.make_dataclass("Over", [("note", str, "")], bases=(base,))
     assert over(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {}, "n").note == "n"  # type: ignore[attr-defined]
 
@@ -450,15 +443,13 @@ def test_a_message_of_plain_values_is_one_that_can_be_encoded(backend: str) -> N
     cls: Any = type(samples(backend)["SlipMessage"])
     for name in ("conv_id", "turn", "src", "dst"):
         for number, reason in ((-1, "negative"), (1 << 64, "too_large"), (1 << 70, "too_large")):
-            with pytest.raises(DecodeError) as caught:
-                cls.from_dict({**SLIP, name: number})
-            assert (caught.value.reason, caught.value.path) == (reason, f"/{name}")
+            caught = raised(DecodeError, cls.from_dict, {**SLIP, name: number})
+            assert (caught.reason, caught.path) == (reason, f"/{name}")
         encode = importlib.import_module(_MODULES[backend]["nslip"]).encode
         assert encode(cls.from_dict({**SLIP, name: (1 << 64) - 1}))
     for slot, value in (("TAG", 5), ("STATUS", None), ("GOAL_ID", "x"), ("SCORE", True), ("SCORE", -1)):
-        with pytest.raises(DecodeError) as caught:
-            cls.from_dict({**SLIP, "slots": {slot: value}})
-        assert caught.value.path == f"/slots/{slot}"
+        caught = raised(DecodeError, cls.from_dict, {**SLIP, "slots": {slot: value}})
+        assert caught.path == f"/slots/{slot}"
 
 
 def test_a_model_names_each_class_in_its_schema(backend: str) -> None:

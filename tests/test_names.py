@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import turnwire
+from tests.conftest import raised
 from turnwire import csp, kick, ledger, nslip, sap, sstp, tokens
 from turnwire.errors import (
     ConvertError,
@@ -91,9 +92,7 @@ def test_one_name_is_a_choice_of_wires() -> None:
 
 @pytest.mark.parametrize(("slip", "meant"), [pytest.param(*rest, id=name) for name, *rest in SLIPS])
 def test_a_slip_is_an_unknown_name(slip: Callable[[], Any], meant: str | None) -> None:
-    with pytest.raises(UnknownName) as caught:
-        slip()
-    error = caught.value
+    error = raised(UnknownName, slip)
     assert isinstance(error, ValueError)
     assert not isinstance(error, WireError), "who forgives what is wrong with a message does not forgive this"
     assert error.nearest == meant
@@ -129,9 +128,8 @@ def test_a_column_that_one_wire_has_is_told_with_that_wire() -> None:
 
 
 def test_no_message_is_still_a_fault_of_the_bytes() -> None:
-    with pytest.raises(turnwire.DecodeError) as caught:
-        turnwire.decode(b"nothing")
-    assert (caught.value.reason, caught.value.offset) == (Reason.UNKNOWN_WIRE, 0)
+    caught = raised(turnwire.DecodeError, turnwire.decode, b"nothing")
+    assert (caught.reason, caught.offset) == (Reason.UNKNOWN_WIRE, 0)
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=20), max_size=6))

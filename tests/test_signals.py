@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import turnwire
+from tests.conftest import raised
 from tests.hostile import GOOD
 from turnwire import csp, kick, nslip, sstp
 
@@ -64,8 +65,7 @@ def test_signals_are_heard_in_long_loops(name: str) -> None:
     gc.disable()  # what a handler raises in a callback of the collector (hypothesis has one) is lost
     try:
         signal.setitimer(signal.ITIMER_PROF, 0.02, 0.02)
-        with pytest.raises(Interrupted):
-            run()
+        raised(Interrupted, run)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import needs_both
+from tests.conftest import needs_both, raised
 from tests.log import engines, json_engines
 from tests.log.test_times import times_of
 from turnwire import LIMITS, kick, nslip, sap, sstp
@@ -79,9 +79,8 @@ def test_blanks_anywhere_in_what_looks_like_a_first_line(sign: str) -> None:
 def test_a_number_that_is_none_is_named_by_its_place(at: int) -> None:
     numbers = np.full((1 << 20) + 5, b"1", "S1")
     numbers[at] = b"-"
-    with pytest.raises(DecodeError) as caught:
-        base62.decode_array(numbers)
-    assert caught.value.path == f"/{at}"
+    caught = raised(DecodeError, base62.decode_array, numbers)
+    assert caught.path == f"/{at}"
 
 
 FIELDS = ("goal_id", "task_id", "parent_task_id", "result_id", "priority", "score", "error_code")
@@ -101,9 +100,8 @@ def test_records_with_all_fields_at_every_level(size: int, more: str) -> None:
 @pytest.mark.parametrize("extras", ["x1|x2", "x1|g1|x2", "x1|y1|x2", "g1|x1|g1", "x1|y2|z3|k1|y4", "y1|g2|k3|y1"])
 def test_unknown_fields_that_come_twice_are_seen_wherever_they_stand(extras: str) -> None:
     text = f"@a1|f0|c1|S1|d2|T1|{extras}#"
-    with pytest.raises(DecodeError) as caught:
-        nslip.decode(text, unknown="keep")
-    assert caught.value.reason == "duplicate" and text[caught.value.offset or 0] == extras[-2]
+    caught = raised(DecodeError, nslip.decode, text, unknown="keep")
+    assert caught.reason == "duplicate" and text[caught.offset or 0] == extras[-2]
 
 
 class Own(int):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import PURE_HALF, needs_both
+from tests.conftest import PURE_HALF, needs_both, raised
 from tests.fuzz.messages import MESSAGES
 from tests.levels import each_level, levels_of
 from tests.test_twins_at_edges import HEAD, both
@@ -62,10 +62,9 @@ def test_every_wire_takes_what_python_takes(wire: str) -> None:
             assert turnwire.decode(data, wire=wire), sequence
         else:
             bad.append(data)
-            with pytest.raises(DecodeError) as caught:
-                turnwire.decode(data, wire=wire)
+            caught = raised(DecodeError, turnwire.decode, data, wire=wire)
             half = sequence[0] == 0xED and sequence[1:] >= b"\xa0\x80" and wire not in ("nslip", "csp")
-            assert caught.value.reason in {Reason.BAD_UTF8} | ({Reason.LONE_SURROGATE} if half else set()), sequence
+            assert caught.reason in {Reason.BAD_UTF8} | ({Reason.LONE_SURROGATE} if half else set()), sequence
     assert len(good) > 30 // step and len(bad) > 600 // step
     between = b"\n```\n" if wire == "csp" else b"\n"
     scan = turnwire.scan(between.join([*good, *bad, *good]) + b"\n", wire=wire)
@@ -93,9 +92,8 @@ def test_bytes_that_are_none_at_every_place_of_long_text(wire: str, bad: bytes) 
     for level in each_level(module):
         for pad in range(0, 300, 1 if bad in CUT[1:3] else 7):
             front = text[:place] + b"y" * pad
-            with pytest.raises(DecodeError) as caught:
-                turnwire.decode(front + bad + behind, wire=wire)
-            assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, len(front)), (level, pad)
+            caught = raised(DecodeError, turnwire.decode, front + bad + behind, wire=wire)
+            assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, len(front)), (level, pad)
 
 
 @pytest.mark.parametrize("letters", ["y", "\u00e9", "\u2014", "y\u2014", "\U0001f600"])
@@ -106,9 +104,8 @@ def test_half_of_a_surrogate_pair_at_every_place_of_a_text(letters: str) -> None
         text = front + (letters * size)[:size]
         kick.parse_space(text + "\ud7ff\ue000" + letters * 150)
         for half in ("\ud800", "\udbff", "\udc00", "\udfff"):
-            with pytest.raises(DecodeError) as caught:
-                kick.parse_space(text + half + letters * 150)
-            assert (caught.value.reason, caught.value.offset) == (Reason.LONE_SURROGATE, len(text.encode()))
+            caught = raised(DecodeError, kick.parse_space, text + half + letters * 150)
+            assert (caught.reason, caught.offset) == (Reason.LONE_SURROGATE, len(text.encode()))
 
 
 ENDS = [

@@ -18,7 +18,7 @@ import pytest
 
 import turnwire
 from tests import wrong_types
-from tests.conftest import PURE_ONLY
+from tests.conftest import PURE_ONLY, raised
 from tests.fuzz.messages import MESSAGES
 from turnwire import WIRES, DecodeError, EncodeError, Reason, csp, kick, nslip, registry, sap, sstp
 from turnwire.contract import record_bytes
@@ -107,10 +107,9 @@ def test_what_is_written_is_text_whatever_it_was_read_from(wire: str) -> None:
 @pytest.mark.parametrize("data", ["", " \n", "hello", "bob@example.com", b"\xff\xfe", "\ud800", b"\0" * 9, "@", "#"])
 def test_what_is_no_message(data: Any) -> None:
     assert turnwire.detect(data) is None
-    with pytest.raises(DecodeError) as caught:
-        turnwire.decode(data)
-    assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.UNKNOWN_WIRE, 0, 1)
-    assert all(name in str(caught.value) for name in WIRES)
+    caught = raised(DecodeError, turnwire.decode, data)
+    assert (caught.reason, caught.offset, caught.line) == (Reason.UNKNOWN_WIRE, 0, 1)
+    assert all(name in str(caught) for name in WIRES)
 
 
 @pytest.mark.parametrize("wrong", [5, None, 1.5, [], ["@a3"], object(), nslip, nslip.Act.ASK, nslip.SlipMessage])
@@ -119,12 +118,10 @@ def test_only_text_and_bytes_are_read_and_only_messages_written(wrong: Any) -> N
     writers = turnwire.encode, partial(turnwire.encode, strict=False), turnwire.check
     calls += [(write, EncodeError) for write in writers]
     for call, error in calls:
-        with pytest.raises(error) as caught:
-            call(wrong)
-        assert caught.value.reason == Reason.WRONG_TYPE and type(wrong).__name__ in str(caught.value)
+        caught = raised(error, call, wrong)
+        assert caught.reason == Reason.WRONG_TYPE and type(wrong).__name__ in str(caught)
     for text in ("text", b"@a3"):
-        with pytest.raises(EncodeError):
-            turnwire.encode(text)
+        raised(EncodeError, turnwire.encode, text)
 
 
 def test_record_bytes() -> None:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, through_shell, turnwire
+from tests.conftest import raised
 from turnwire.cli.outcome import Terminated, stopping, terminating
 from turnwire.ledger import Ledger, verify_file
 
@@ -155,13 +156,11 @@ def test_a_signal_that_was_dropped_comes_again(
 def test_whoever_asks_is_told_of_the_first_interruption() -> None:
     before = signal.getsignal(signal.SIGINT)
     with stopping() as is_stopped:
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+        raised(KeyboardInterrupt, signal.raise_signal, signal.SIGINT)
         assert not is_stopped()
         signal.raise_signal(signal.SIGINT)
         assert is_stopped()
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+        raised(KeyboardInterrupt, signal.raise_signal, signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) == before
 
 

@@ -24,8 +24,7 @@ def test_keys_as_keywords() -> None:
 @pytest.mark.parametrize("named", [{"request": "x"}, {"req": "x", "req_": "y"}, {"status": "OK"}])
 def test_a_key_that_there_is_not_is_named(named: dict[str, str]) -> None:
     assert next(iter(reversed(named))).removesuffix("_").upper() in str(raised(TypeError, csp.Task, "T1", **named))
-    with pytest.raises(TypeError):
-        csp.Task("T1", {"REQ": "x"}, req="y")
+    raised(TypeError, csp.Task, "T1", {"REQ": "x"}, req="y")
 
 
 def test_the_next_id_of_a_store() -> None:

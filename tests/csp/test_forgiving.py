@@ -9,6 +9,7 @@ import pytest
 
 import turnwire
 from tests.above import backend  # noqa: F401  (a fixture)
+from tests.conftest import raised
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import csp
 
@@ -78,8 +79,7 @@ def test_what_is_forgiven(text: str) -> None:
     message = csp.decode(text, mode="lenient")
     assert message == csp.decode(GOOD)
     assert message.issues
-    with pytest.raises(turnwire.DecodeError):
-        csp.decode(text)
+    raised(turnwire.DecodeError, csp.decode, text)
 
 
 @pytest.mark.parametrize("seed", range(81))
@@ -166,8 +166,7 @@ two
 def test_what_is_forgiven_in_patches_and_files(good: str, text: str) -> None:
     message = csp.decode(text, mode="lenient")
     assert message == csp.decode(good) and message.issues
-    with pytest.raises(turnwire.DecodeError):
-        csp.decode(text)
+    raised(turnwire.DecodeError, csp.decode, text)
 
 
 @pytest.mark.parametrize(

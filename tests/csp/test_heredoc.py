@@ -62,8 +62,7 @@ def test_a_content_is_written_back_as_it_was_read():
 
 def test_a_csp_line_in_the_heredoc_of_a_broken_message_is_no_message():
     text = HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\nNONSENSE\nCONTENT\n<<<\n" + EVIL + ">>>\n" + EVIL
-    with pytest.raises(DecodeError):
-        csp.parse(text)
+    raised(DecodeError, csp.parse, text)
     for mode_text in (text, text.replace("INTENT FILE", "INTENT FILES", 1), text.replace("CSP/1", "CSP/2", 1)):
         documents = csp.parse(mode_text, mode="lenient")
         senders = [message for message in documents.messages if isinstance(message.block, csp.Task)]

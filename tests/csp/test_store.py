@@ -152,8 +152,7 @@ def test_the_ledger_comes_first():
         for message in (patch(2), task):
             store.apply(task)
             ledger.full = True
-            with pytest.raises(OSError):
-                store.apply(message)
+            raised(OSError, store.apply, message)
             assert store.head == "C1"
             ledger.full = False
         store.apply(task)

@@ -14,7 +14,7 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as command
-from tests.conftest import put
+from tests.conftest import put, raised
 from tests.formats import samples
 from tests.formats.test_tables import rows
 from turnwire import UnknownName, registry
@@ -306,8 +306,7 @@ def test_a_span_keeps_what_is_around_it() -> None:
 
 
 def test_an_unknown_form_is_refused() -> None:
-    with pytest.raises(UnknownName):
-        export(CLAUDE, "xml")
+    raised(UnknownName, export, CLAUDE, "xml")
 
 
 def test_a_record_that_is_written_again_is_exported_once() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import turnwire
+from tests.conftest import raised
 from tests.formats import samples
 from tests.log.test_ordinary_text import TEXTS
 from turnwire import DecodeError, registry
@@ -149,10 +150,9 @@ def test_a_broken_record_is_a_reject_where_it_is_wrong(change: Any, reason: str,
     data = samples.text([LINES["claude_code"][1], line, LINES["claude_code"][2]])
     scan = turnwire.scan(data, wire=FORMATS)
     [refused] = scan.errors()
-    with pytest.raises(DecodeError) as caught:
-        turnwire.decode(refused.raw, "claude_code")
-    assert (str(caught.value.reason), caught.value.path) == (refused.reason, path) == (reason, path)
-    assert refused.fault == refused.offset + caught.value.offset
+    caught = raised(DecodeError, turnwire.decode, refused.raw, "claude_code")
+    assert (str(caught.reason), caught.path) == (refused.reason, path) == (reason, path)
+    assert refused.fault == refused.offset + caught.offset
     assert (refused.line, scan.counts.records) == (2, 2)
 
 
@@ -318,8 +318,7 @@ def test_a_record_is_a_message_like_any_other() -> None:
     assert turnwire.encode(message) == line
     assert pickle.loads(pickle.dumps(message)) == copy.deepcopy(message) == message
     assert message.replace(sessionId="s2").conversation == "s2" and message.conversation == "s1"
-    with pytest.raises(DecodeError):
-        message.replace(timestamp=None)
+    raised(DecodeError, message.replace, timestamp=None)
 
 
 def test_no_wire_takes_the_name_of_a_format(registering: None) -> None:

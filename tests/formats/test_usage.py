@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.cli.running import turnwire
-from tests.conftest import put, rounds
+from tests.conftest import put, raised, rounds
 from tests.formats import samples
 from turnwire import UnknownName
 from turnwire.formats.prices import PRICES as PACKAGED, price_of
@@ -79,8 +79,7 @@ def test_prices_are_those_of_the_table(folder: Path) -> None:
     assert found.unpriced == {samples.MODELS[1]: sum(TOTALS[samples.MODELS[1]][1:])}
     with pytest.raises(ValueError, match="dollars"):
         usage(str(folder), prices={"m": {"input": 2}})
-    with pytest.raises(UnknownName):
-        usage(str(folder), "hour")
+    raised(UnknownName, usage, str(folder), "hour")
     with pytest.raises(ValueError, match="time zone"):
         usage(str(folder), timezone="Nowhere/At_All")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import needs_both, rounds
+from tests.conftest import needs_both, raised, rounds
 from tests.cores import use
 from tests.formats import samples
 from tests.formats.test_tables import rows
@@ -96,9 +96,8 @@ def test_an_object_is_a_reject_or_text(name: str, vector: dict[str, Any], scan_c
     found = [(one.wire, one.reason) for one in scan.errors()]
     assert scan.counts.records == 0 and found == ([] if "text" in vector else [(name, vector["reject"])])
     if "reject" in vector:
-        with pytest.raises(DecodeError) as caught:
-            turnwire.decode(data, name)
-        assert (str(caught.value.reason), caught.value.path) == (vector["reject"], vector["path"])
+        caught = raised(DecodeError, turnwire.decode, data, name)
+        assert (str(caught.reason), caught.path) == (vector["reject"], vector["path"])
 
 
 def test_no_two_formats_take_an_object() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import PURE_ONLY, SOAK, rounds
+from tests.conftest import PURE_ONLY, SOAK, raised, rounds
 from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example, real
 from turnwire import sap, sstp
@@ -230,5 +230,4 @@ def test_copies_are_json_values_through_and_through(monkeypatch: pytest.MonkeyPa
         made = lazy_object.plain(value)
         assert made == plain
         assert made["a"] is not value["a"] and made["a"][2] is not value["a"][2]  # type: ignore[index]
-        with pytest.raises(RecursionError):
-            lazy_object.plain(deep)
+        raised(RecursionError, lazy_object.plain, deep)

@@ -10,6 +10,7 @@ import re
 
 import pytest
 
+from tests.conftest import raised
 from turnwire import kick, sap
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError
@@ -72,8 +73,7 @@ def test_only_texts_are_given_back(core):
     for said in ("", "a", "ö", "レ", "😀", "a" * 100 + "ö" + "b" * 9, "⫻" + "a" * 50 + "😀é"):
         text = f'"{said}"'
         assert write.compacted(text) == write.compacted(text.encode()) == text
-    with pytest.raises(TypeError):
-        write.compacted(bytearray(b"a"))
+    raised(TypeError, write.compacted, bytearray(b"a"))
 
 
 @pytest.mark.parametrize(
@@ -247,8 +247,7 @@ def test_envelopes_that_were_changed_are_written_anew(change, sender, kind):
         assert kick.encode(same) == text
     change(envelope)
     if envelope.type == "x":
-        with pytest.raises(EncodeError):
-            kick.encode(envelope, strict=False)
+        raised(EncodeError, kick.encode, envelope, strict=False)
         return
     assert kick.encode(envelope, strict=False) == written_anew(envelope) != text
 

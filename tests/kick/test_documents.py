@@ -134,8 +134,7 @@ def test_columns(twin: str) -> None:
     kinds = next(column.names for column in SCANNER.columns if column.name == "type")
     assert kinds[row["type"]] == "document" == DOCUMENTS.kind
     assert columns("\ufeff⫻a".encode())["subject"] == (3, 4)
-    with pytest.raises(DecodeError):
-        columns(b"\xe2\xab\xbba\xff")
+    raised(DecodeError, columns, b"\xe2\xab\xbba\xff")
 
 
 def test_an_envelope_is_an_envelope(twin: str) -> None:

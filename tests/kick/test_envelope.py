@@ -256,12 +256,9 @@ def test_envelope_is_a_value(core: Callable[[str], ModuleType]) -> None:
     match envelope:
         case Envelope(sender=sender) | sender:
             assert sender is not None
-    with pytest.raises(TypeError):
-        envelope.replace(colour="red")
-    with pytest.raises(TypeError):
-        hash(envelope)
-    with pytest.raises(DecodeError):
-        made.from_dict([])
+    raised(TypeError, envelope.replace, colour="red")
+    raised(TypeError, hash, envelope)
+    raised(DecodeError, made.from_dict, [])
 
 
 def test_a_field_that_is_deleted_is_none_and_is_refused(core: Callable[[str], ModuleType]) -> None:
@@ -271,8 +268,7 @@ def test_a_field_that_is_deleted_is_none_and_is_refused(core: Callable[[str], Mo
         delattr(envelope, name)
         assert getattr(envelope, name) is None
         if name != "correlation_id":
-            with pytest.raises(EncodeError):
-                module.encode(envelope)
+            raised(EncodeError, module.encode, envelope)
     with pytest.raises(AttributeError):
         del module.decode(json.dumps(SEED)).nothing
 
@@ -282,8 +278,7 @@ def test_what_an_envelope_is_filled_with_anew_is_judged(core: Callable[[str], Mo
     envelope = module.decode(json.dumps(SEED))
     envelope.__init__(*[{**SEED, "id": "1"}.get(name) for name in FIELDS])
     assert [issue.where for issue in module.check(envelope)] == ["/id"]
-    with pytest.raises(EncodeError):
-        module.encode(envelope)
+    raised(EncodeError, module.encode, envelope)
 
 
 def test_a_subclass_stays_one(core: Callable[[str], ModuleType]) -> None:

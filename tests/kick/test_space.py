@@ -314,8 +314,7 @@ def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
     assert built.replace(inline="t").place is None
     with pytest.raises(AttributeError):
         parsed.name = "b"
-    with pytest.raises(TypeError):
-        built.replace(colour="red")
+    raised(TypeError, built.replace, colour="red")
     raws = [{"raw": raw} for raw in ("b", "⫻b\n", "⫻a\nx\n", "⫻a\n\n⫻b\n", "⫻a\ud800\n", "")]
     for wrong in (
         {"name": 7},

@@ -12,6 +12,7 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as command
+from tests.conftest import raised
 from tests.log.engines import GOOD
 from turnwire.log import write
 from turnwire.log.output import outputs
@@ -68,8 +69,7 @@ def test_a_run_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     write(turnwire.scan(log("01")), lake, partition_by="day", format="ndjson")
     before = names(tmp_path)
     found = turnwire.scan(log("01", "02") + b"@a3|f0 bad\n", errors="raise")
-    with pytest.raises(turnwire.DecodeError):
-        write(found, lake, partition_by="day", format="ndjson")
+    raised(turnwire.DecodeError, write, found, lake, partition_by="day", format="ndjson")
     assert names(tmp_path) == before and sorted(os.listdir(lake)) == ["day=2026-11-01"]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import put, rounds
+from tests.conftest import put, raised, rounds
 from tests.golden.logs import log
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.found import rows_of
@@ -185,8 +185,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
 
 def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
     for source in (b"bytes", "-", open):
-        with pytest.raises(TypeError):
-            plan(source, wire="nslip")
+        raised(TypeError, plan, source, wire="nslip")
     with pytest.raises(FileNotFoundError):
         plan(str(tmp_path / "none"), wire="nslip")
     if hasattr(os, "mkfifo"):

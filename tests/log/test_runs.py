@@ -27,7 +27,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import put, rounds
+from tests.conftest import put, raised, rounds
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.mixed_logs import GOOD_JSON
 from tests.log.rotating import numbers_of
@@ -322,9 +322,8 @@ def test_errors_are_the_rejects(options: dict[str, Any], tmp_path: Path) -> None
 def test_errors_in_words(tmp_path: Path) -> None:
     first, inside, last = turnwire.scan(damaged()).errors()
     assert isinstance(first, Reject)
-    with pytest.raises(turnwire.DecodeError) as caught:
-        turnwire.decode(first.raw)
-    assert (first.text, first.reason) == (caught.value.text, str(caught.value.reason))
+    caught = raised(turnwire.DecodeError, turnwire.decode, first.raw)
+    assert (first.text, first.reason) == (caught.text, str(caught.reason))
     assert str(first) == f"2: byte {first.fault}: nslip: {first.reason}: {first.text}"
     assert (inside.inner, last.inner) == (0, None)
     path = put(tmp_path / "a\x1b\u202e.log.gz", gzip.compress(NSLIP)[:-4])

@@ -24,7 +24,7 @@ import pytest
 
 import turnwire
 from tests.cli.running import needs_posix, unprivileged
-from tests.conftest import put
+from tests.conftest import put, raised
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.rotating import record, stepped
 from tests.log.test_scan import everything, scan_nslip, table
@@ -209,16 +209,14 @@ def test_a_list_keeps_its_order_but_for_rotated_files_of_one_log(tmp_path: Path)
     scan = scan_nslip([tmp_path / "app.log", tmp_path / "app.log.1", tmp_path / "no*"])
     steps = iter(scan)
     assert [next(steps).file, next(steps).file] == [str(tmp_path / "app.log.1"), str(tmp_path / "app.log")]
-    with pytest.raises(FileNotFoundError):
-        next(steps)
+    raised(FileNotFoundError, next, steps)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     for source in (tmp_path / "no.log", str(tmp_path / "*.log"), [b"", tmp_path / "no.log"]):
         found = scan_nslip(source)
-        with pytest.raises(FileNotFoundError) as caught:
-            list(found)
-        assert str(tmp_path) in str(caught.value)
+        caught = raised(FileNotFoundError, list, found)
+        assert str(tmp_path) in str(caught)
     (tmp_path / "empty").mkdir()
     assert list(scan_nslip(tmp_path / "empty")) == []
 
@@ -274,8 +272,7 @@ def test_a_file_that_is_not_ready_is_an_error() -> None:
 def test_borrowed_memory_is_looked_into() -> None:
     data = bytearray(GOOD)
     (batch,) = scan_nslip(data, borrow=True)
-    with pytest.raises(BufferError):
-        data.append(0)
+    raised(BufferError, data.append, 0)
     data[3 + data.index(b"hello")] = ord("p")
     assert batch["tag"][0] == "helpo"
     (copied,) = scan_nslip(data)

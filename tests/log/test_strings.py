@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import turnwire
+from tests.conftest import raised
 from tests.log.engines import GOOD
 from tests.log.found import everything, fed, in_pieces
 from tests.log.mixed_logs import GOOD_JSON
@@ -47,11 +48,10 @@ def test_records_in_front_of_the_first_fault_are_given(wire: str | None, kind: s
     data = (good + "\n").encode() * 2 + line + b"\n" + good.encode() + b"\n"
     found = scan(data, wire=wire, errors="raise")
     rows: list[int] = []
-    with pytest.raises(DecodeError) as caught:
-        collect(found, rows)
+    caught = raised(DecodeError, collect, found, rows)
     everywhere = everything(scan(data, wire=wire))
     assert rows == everywhere[0]["offset"][: 2 + before]
-    assert caught.value.offset == everywhere[1][0]["fault"]
+    assert caught.offset == everywhere[1][0]["fault"]
     assert found.counts.wires[kind] == 2 + before
     assert len(found.rejects) == 1
 

@@ -17,6 +17,7 @@ import pytest
 import turnwire.slip
 import turnwire.slip.protocol as protocol
 from tests import vectors
+from tests.conftest import raised
 from tests.nslip import twins
 from turnwire import WireError
 from turnwire.slip import Act, FrameType, Slot
@@ -229,8 +230,7 @@ def test_dataclass_functions(nslip: Any) -> None:
     assert dataclasses.astuple(message) == (3, 1, 0, 1, 3, 0, SLOTS)
     changed = dataclasses.replace(message, src=9)
     assert (changed.src, message.src, changed.slots) == (9, 0, SLOTS)
-    with pytest.raises(TypeError):
-        dataclasses.replace(message, other=1)
+    raised(TypeError, dataclasses.replace, message, other=1)
 
 
 @pytest.mark.parametrize("library", [dataclasses.asdict, dataclasses.astuple, dataclasses.replace, msgspec.to_builtins])

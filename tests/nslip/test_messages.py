@@ -174,8 +174,7 @@ def test_dicts_lacking_a_field(nslip: Any) -> None:
             nslip.SlipMessage.from_dict({key: value for key, value in whole.items() if key != name})
         assert (caught.value.reason, caught.value.path) == (Reason.MISSING_FIELD, f"/{name}")
     for wrong in (None, [], "x"):
-        with pytest.raises(DecodeError):
-            nslip.SlipMessage.from_dict(wrong)
+        raised(DecodeError, nslip.SlipMessage.from_dict, wrong)
 
 
 # --- kept fields ------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 
 import turnwire
 from tests.clauses import CLAUSES
+from tests.conftest import raised
 from tests.log.conftest import scan_core as scan_core
 from turnwire import checklists, nslip, registry, sstp
 from turnwire.checklists import CONFORMS
@@ -47,11 +48,10 @@ def test_a_fenced_answer_with_a_wrong_clock() -> None:
 @pytest.mark.parametrize("wire", ["sstp", None])
 def test_a_decoder_says_where(wire: str | None) -> None:
     decoder = turnwire.Decoder(wire)
-    with pytest.raises(DecodeError) as caught:
-        decoder.feed(f"{BAD}\n".encode())
-    assert (caught.value.reason, caught.value.path) == (Reason.WRONG_TYPE, "/header/logical_clock")
-    assert caught.value.raw == BAD.encode()
-    told = turnwire.explain(caught.value)
+    caught = raised(DecodeError, decoder.feed, f"{BAD}\n".encode())
+    assert (caught.reason, caught.path) == (Reason.WRONG_TYPE, "/header/logical_clock")
+    assert caught.raw == BAD.encode()
+    told = turnwire.explain(caught)
     assert all(words in told for words in ("at /header/logical_clock: ", "an integer", "not a string"))
 
 
@@ -81,8 +81,7 @@ def test_excerpts_are_escaped() -> None:
 def test_only_near_misses_are_explained() -> None:
     (good,) = turnwire.extract(GOOD)
     for wrong in (good, good.message, "text", None, ValueError("x")):
-        with pytest.raises(TypeError):
-            turnwire.explain(wrong)
+        raised(TypeError, turnwire.explain, wrong)
 
 
 @pytest.mark.usefixtures("scan_core")

@@ -122,8 +122,7 @@ def test_an_unfinished_session_can_be_read() -> None:
     """``strict=False`` takes what has no end, and nothing that is damaged."""
     cut = TEXT[: TEXT.index("\n^80") + 1]
     assert session.decode(cut, strict=False) == EVENTS[:80]
-    with pytest.raises(DecodeError):
-        session.decode(cut[:-1] + "x\n", strict=False)
+    raised(DecodeError, session.decode, cut[:-1] + "x\n", strict=False)
     unended = '%1\n{"a":1}\n{}'  # nor has its last event a line feed, and that is an object without members
     assert session.decode(unended, strict=False, sealed=False) == [{"a": 1}, {}]
 
@@ -132,8 +131,7 @@ def test_counts_are_compared_without_checks() -> None:
     text = session.encode(EVENTS, None, "conv", checks=False)
     lines = text.split("\n")
     del lines[next(number for number, line in enumerate(lines) if number > 9 and line[:2] == "a ")]
-    with pytest.raises(DecodeError):
-        session.decode("\n".join(lines), sealed=False)
+    raised(DecodeError, session.decode, "\n".join(lines), sealed=False)
     for count in (1, 3):
         for mark in "^.":
             with pytest.raises(DecodeError, match=f"{count} events should come before this, not 2"):

@@ -154,5 +154,4 @@ def test_what_the_page_says_of_headers_and_distances() -> None:
         "%1\n={a:1}\n.1\n\n",
         "%1\n={a:1}\n^1 @a\n \n={a:2}\n.2\n",
     ):
-        with pytest.raises(DecodeError):
-            session.decode(text, sealed=False)
+        raised(DecodeError, session.decode, text, sealed=False)

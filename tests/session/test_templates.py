@@ -380,12 +380,10 @@ def test_a_name_and_its_mark_are_told_apart(name: str) -> None:
 )
 def test_a_definition_that_changes_another(base: str, changed: str, value: Any) -> None:
     if value is None:
-        with pytest.raises(DecodeError):
-            event(f"a={base}", f"=a{changed}")
+        raised(DecodeError, event, f"a={base}", f"=a{changed}")
     else:
         assert json.dumps(event(f"a={base}", f"=a{changed}")) == json.dumps(value)
-    with pytest.raises(DecodeError):
-        event(f"=z{changed}")
+    raised(DecodeError, event, f"=z{changed}")
 
 
 def test_a_name_that_is_empty_has_a_path_like_any_other() -> None:

@@ -61,15 +61,12 @@ def test_changes_are_judged(sstp):
     assert sstp.check(message) == []
     payload["confidence"] = 7
     assert [issue.reason for issue in sstp.check(message)] == [Reason.OUT_OF_RANGE]
-    with pytest.raises(EncodeError):
-        sstp.encode(message)
+    raised(EncodeError, sstp.encode, message)
     payload["confidence"] = "high"
     assert [issue.severity for issue in sstp.check(message)] == ["error"]
-    with pytest.raises(EncodeError):
-        sstp.encode(message, strict=False)
+    raised(EncodeError, sstp.encode, message, strict=False)
     del message.fields["payload"]
-    with pytest.raises(EncodeError):
-        sstp.encode(message)
+    raised(EncodeError, sstp.encode, message)
 
 
 def test_equality_copies_and_pickles(sstp):
@@ -85,8 +82,7 @@ def test_equality_copies_and_pickles(sstp):
         deep.payload["new"] = 1
         assert deep != message
         assert message != message.to_dict()
-        with pytest.raises(TypeError):
-            hash(message)
+        raised(TypeError, hash, message)
 
 
 def test_patterns(sstp):
@@ -299,5 +295,4 @@ def test_values_that_are_not_of_json_are_refused_and_never_made_fit():
         package.Knowledge.from_dict({**known, "payload": {**known["payload"], "evidence_refs": ("a",)}})
     assert (told.value.reason, told.value.path) == (Reason.WRONG_TYPE, "/payload/evidence_refs")
     numbered = package.Knowledge.from_dict({**known, "payload": {**known["payload"], 1: "x"}})
-    with pytest.raises(EncodeError):
-        package.encode(numbered, strict=False)
+    raised(EncodeError, package.encode, numbered, strict=False)

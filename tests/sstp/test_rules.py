@@ -355,8 +355,7 @@ def test_vectors(sstp, case):
         for strict in (False, True) if case["write"] == "ok" else (False,):
             assert json.dumps(json.loads(sstp.encode(message, strict=strict))) == json.dumps(json.loads(case["text"]))
         if case["write"] != "ok":
-            with pytest.raises(EncodeError):
-                sstp.encode(message)
+            raised(EncodeError, sstp.encode, message)
 
 
 # --- the JSON Schema agrees with the rules, as an independent validator sees it

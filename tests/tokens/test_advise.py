@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 import turnwire
 from tests.cli.running import REAL
+from tests.conftest import raised
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, context
 from turnwire import WIRES, tokens
 from turnwire.registry import wire_of
@@ -175,8 +176,7 @@ def test_sources_of_any_kind_and_none() -> None:
     assert counts == {2 * tokens.count(REQUEST)}
     with pytest.raises(ValueError, match="no message"):
         tokens.advise(b"nothing here")
-    with pytest.raises(FileNotFoundError):
-        tokens.advise("nowhere.log")
+    raised(FileNotFoundError, tokens.advise, "nowhere.log")
     with pytest.raises(ValueError, match="price"):
         tokens.advise(data, {"o200k_base": -1})
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import turnwire
-from tests.conftest import SHARED
+from tests.conftest import SHARED, raised
 from tests.tokens.material import HOSTILE, KICK, PATCH, REQUEST, SAP, SSTP, TEXTS, context, hostile
 from turnwire import tokens
 from turnwire.conversion import Context
@@ -350,9 +350,8 @@ def test_messages_are_given_in_many_ways(kind: Any) -> None:
         assert messages_of(kinds) == [message]
     assert messages_of([text, message, text]) == [message] * 3 and messages_of([]) == []
     for wrong in (5, None, [5], [message, None], object()):
-        with pytest.raises(EncodeError) as caught:
-            messages_of(wrong)
-        assert caught.value.reason is Reason.WRONG_TYPE
+        caught = raised(EncodeError, messages_of, wrong)
+        assert caught.reason is Reason.WRONG_TYPE
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import SHARED, put
+from tests.conftest import SHARED, put, raised
 from turnwire import tokens
 from turnwire.errors import EncodeError, Reason
 from turnwire.tokens import tokenizer as counting
@@ -191,8 +191,7 @@ def test_a_signal_ends_the_count_of_a_long_text(name: str, special: str, monkeyp
     text = special + "ab " * 400
     try:
         for count in (tokenizer.count, tokenizer.ids, lambda text: tokenizer.count_many([text])):
-            with pytest.raises(InterruptedError):
-                count(text)
+            raised(InterruptedError, count, text)
     finally:
         native.let_go.set()
         signal.signal(signal.SIGUSR1, before)
@@ -242,8 +241,7 @@ def test_a_signal_while_a_result_is_asked_for_leaves_no_thread_waiting(monkeypat
     monkeypatch.setattr(counting, "Lock", Lock)
     monkeypatch.setattr(threading.Condition, "__enter__", interrupted)
     before = set(threading.enumerate())
-    with pytest.raises(InterruptedError):
-        tokenizer.count("ab " * 400)
+    raised(InterruptedError, tokenizer.count, "ab " * 400)
     native.let_go.set()
     begun = set(threading.enumerate()) - before
     for thread in begun:
