@@ -12,6 +12,7 @@ import turnwire
 from tests import vectors
 from tests.cli.running import turnwire as run
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
+from tests.log.found import everything
 from turnwire import DecodeError, Reason
 from turnwire.contract import LIMITS, OBJECT, Column, Limits, Wire
 from turnwire.json import text as json_text
@@ -266,6 +267,39 @@ def with_fills(*fills: Fill) -> WirePlan:
 def test_a_fill_fits_its_column(plan: WirePlan, columns: tuple[Column, ...], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         made(plan, columns, {"kind": ("column", columns[0].name)})
+
+
+ESCAPED_TIME = "".join(f"\\u{ord(letter):04x}" for letter in "2024-01-01T00:00:00Z")
+BY_FORM = {
+    "digits": "text",
+    "integer": "i64",
+    "truth": "bool",
+    "numeral": "i64",
+    "epoch": "timestamp",
+    "time": "timestamp",
+}
+WRITTEN = [
+    ("1", "1.0", (None, 1, None, None, None, None)),
+    ("1.0", "1", ("1", 1, True, None, None, None)),
+    ("1", '"01"', (None, None, None, 1, None, None)),
+    ("-0", "0.0", (None, 0, None, None, None, None)),
+    ("9007199254740992.0", "9007199254740993.0", (None, 9007199254740993, None, None, 9007199254740993, None)),
+    ('"1704067200"', '"\\u003704067200"', (None, None, None, None, None, None)),
+    ('"\\u003704067200"', '"1704067200"', (None, None, None, 1704067200, 1704067200000000, None)),
+    ('"2024-01-01T00:00:00Z"', f'"{ESCAPED_TIME}"', (None, None, None, None, None, None)),
+    (f'"{ESCAPED_TIME}"', '"2024-01-01T00:00:00Z"', (None, None, None, None, None, 1704067200000000)),
+]
+"""A value that says the same as the next one, in other words; that one, and what columns hold of it."""
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_value_is_read_as_it_is_written_at_its_own_place() -> None:
+    plan = with_fills(*PLAN.variants[0].fills, *(Fill(how, how, "at") for how in BY_FORM))
+    columns = (*COLUMNS, *(Column(how, kind, nullable=True) for how, kind in BY_FORM.items()))
+    turnwire.register(made(plan._replace(values=(*PLAN.values, Value("at"))), columns, name="other"))
+    lines = [f'{{"ticket":1,"state":"open","text":"","like":{like},"at":{at}}}' for like, at, _ in WRITTEN]
+    cells, _, _ = everything(turnwire.scan("\n".join(lines).encode(), wire="other"))
+    assert list(zip(*(cells[how] for how in BY_FORM), strict=True)) == [expected for *_, expected in WRITTEN]
 
 
 def test_what_fills_a_common_column_fits_it_too() -> None:

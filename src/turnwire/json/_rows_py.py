@@ -11,7 +11,7 @@ from itertools import count
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NamedTuple
 
-from turnwire.json._text_py import places, plain
+from turnwire.json._text_py import Numeral, Said, exact, places, plain
 from turnwire.json._wrapper_py import epoch
 from turnwire.json.plan import NO_NUMBER, Fill, Need, Value, Variant, WirePlan, keyed_step
 from turnwire.json.times import read_time
@@ -25,12 +25,13 @@ INVALID: Any = object()
 
 class Message(NamedTuple):
     """A good object: by path, the values that the plans name; all of those of which the plan wants all; its bytes, and
-    how many of them a character with an escape takes at most; 1: there is none."""
+    how many of them a character with an escape takes at most (1: there is none); what found them."""
 
     values: dict[str, Any]
     every: dict[str, list[Any]]
     raw: bytes
     most: int
+    reading: MessageValues
 
 
 class MessageValues:
@@ -58,8 +59,11 @@ class MessageValues:
 
     def read(self, fields: dict[str, Any], raw: bytes) -> Message:
         """The values of an object, which stands in ``raw``."""
-        found = Message({}, {}, raw, 1 if b"\\" not in raw else 6 if b"\\u" in raw else 2)
-        self._members(fields, "", found)
+        found = Message({}, {}, raw, 1 if b"\\" not in raw else 12 if b"\\u" in raw else 2, self)
+        try:
+            self._members(fields, "", found)
+        except _DoubtfulForm:
+            return _exactly(raw, self)
         return found
 
     def _members(self, fields: dict[str, Any], prefix: str, found: Message) -> None:
@@ -95,7 +99,7 @@ class MessageValues:
         plan = self._plans[number]
         if plan.choose == "word":
             word = values.get(plan.word)
-            return self._words[number].get(word) if type(word) is str else None
+            return self._words[number].get(word) if isinstance(word, str) else None
         if plan.choose == "only":
             return 0
         if plan.receipt and plan.receipt in values and plan.task not in values:
@@ -206,22 +210,59 @@ def _span(text: str, raw: bytes) -> tuple[int, int, bool]:
     return found.start(1), len(found[1]), True
 
 
-def written(value: Any, raw: bytes) -> bytes:
-    """A string or a number as it is written in a message: of a string the inside, of anything else nothing."""
-    if type(value) is str:
-        at, size, _ = _span(value, raw)
-        return raw[at : at + size]
-    if type(value) is float:
-        return _floats(raw)[repr(value)]
-    return str(value).encode() if type(value) is int else b""
+class _DoubtfulForm(Exception):
+    """A message may write what it says in several ways, and only its place tells how a value is written."""
+
+
+@lru_cache(2)
+def _exactly(raw: bytes, reading: MessageValues) -> Message:
+    """The message again, with values that know how they are written."""
+    return reading.read(exact(raw), raw)
+
+
+_ASCII_ESCAPE = re.compile(rb"\\u00[0-7]")
+
+
+def _is_unescaped(text: str, raw: bytes) -> bool:
+    """True if a string of letters and digits is written without escapes."""
+    if isinstance(text, Said):
+        return b"\\" not in text.form
+    if _ASCII_ESCAPE.search(raw) is not None:
+        raise _DoubtfulForm
+    return True
+
+
+def _numeral_of(number: float, raw: bytes) -> bytes:
+    """A number as it is written."""
+    if isinstance(number, int):
+        return str(number).encode()
+    form = number.form if isinstance(number, Numeral) else _floats(raw)[number]
+    if form is None:
+        raise _DoubtfulForm
+    return form
+
+
+@lru_cache(2)
+def _floats(raw: bytes) -> dict[float, bytes | None]:
+    """The numbers of a message that are read as floats, as they are written; None: not everywhere alike."""
+    forms: dict[float, bytes | None] = {}
+    for match in _SCALAR.finditer(raw):
+        form = match[2]
+        if form is not None and (form == b"-0" or not form.removeprefix(b"-").isdigit()):
+            number = float(form)
+            forms[number] = form if forms.get(number, form) == form else None
+    return forms
 
 
 def _short(value: Any, message: Message, most: int) -> str | None:
     """A string; None if it is none, or written with escapes in more than ``most`` bytes."""
-    if type(value) is not str:
+    if not isinstance(value, str):
         return None
-    is_long = message.most > 1 and message.most * len(value) > most and value.encode() in _long(message.raw, most)
-    return None if is_long else value
+    if isinstance(value, Said):
+        return None if len(value.form) > most and b"\\" in value.form else value
+    if message.most > 1 and message.most * len(value) > most and value.encode() in _long(message.raw, most):
+        raise _DoubtfulForm
+    return value
 
 
 @lru_cache(2)
@@ -230,13 +271,6 @@ def _long(raw: bytes, most: int) -> frozenset[bytes]:
     value."""
     strings = (match[1] for match in _SCALAR.finditer(raw) if match[1] is not None and len(match[1]) > most)
     return frozenset(plain(said) for said in strings if b"\\" in said)
-
-
-@lru_cache(2)
-def _floats(raw: bytes) -> dict[str, bytes]:
-    """The numbers of a message that are read as floats, by what they say: each as it is written first."""
-    numbers = [match[2] for match in _SCALAR.finditer(raw) if match[2] is not None]
-    return {repr(float(n)): n for n in reversed(numbers) if n == b"-0" or not n.removeprefix(b"-").isdigit()}
 
 
 def _time(value: Any, message: Message) -> int | None:
@@ -260,19 +294,31 @@ def cell_of(fill: Fill, first: Value | None, other: Value | None) -> Callable[[M
     if fill.how == "constant":
         return lambda message: fill.constant
     if fill.how == "between":
-        return lambda message: _between(message, fill.other, fill.path)
+        return _by_form(lambda message: _between(message, fill.other, fill.path))
     main, second = _made(fill, first), _made(fill, other)
     path, instead, is_text = fill.path, fill.other, main is _text
 
     def cell(message: Message) -> Any:
-        values, _, raw, _ = message
+        values = message.values
         if is_text and type(text := values.get(path)) is str:
-            return _span(text, raw)
+            return _span(text, message.raw)
         if path in values:
             return main(values[path], message)
         return second(values[instead], message) if instead in values else None
 
-    return cell
+    return _by_form(cell)
+
+
+def _by_form(cell: Callable[[Message], Any]) -> Callable[[Message], Any]:
+    """The same function, for which a message is read again where it is in doubt how a value is written."""
+
+    def exact_cell(message: Message) -> Any:
+        try:
+            return cell(message)
+        except _DoubtfulForm:
+            return cell(_exactly(message.raw, message.reading))
+
+    return exact_cell
 
 
 def _made(fill: Fill, value: Value | None) -> Callable[[Any, Message], Any]:
@@ -290,7 +336,7 @@ def _made(fill: Fill, value: Value | None) -> Callable[[Any, Message], Any]:
     how = _FILLS[fill.how]
     if value is None or not value.every:
         return how
-    return lambda one, message: how(next((text for text in message.every[path] if type(text) is str), one), message)
+    return lambda one, message: how(next((text for text in message.every[path] if isinstance(text, str)), one), message)
 
 
 def _numbers(fill: Fill, value: Value | None) -> dict[str, int]:
@@ -300,7 +346,7 @@ def _numbers(fill: Fill, value: Value | None) -> dict[str, int]:
 
 
 def _word(numbers: dict[str, int], value: Any, message: Message) -> int | None:
-    return numbers.get(value) if type(value) is str and _short(value, message, 128) is not None else None
+    return numbers.get(value) if isinstance(value, str) and _short(value, message, 128) is not None else None
 
 
 def _times(every: list[Any], message: Message) -> int | None:
@@ -329,7 +375,7 @@ def _between(message: Message, start: str, end: str) -> int | None:
 
 
 def _text(value: Any, message: Message) -> tuple[int, int, bool] | None:
-    return _span(value, message.raw) if type(value) is str else None
+    return _span(value, message.raw) if isinstance(value, str) else None
 
 
 def _item(value: Any, message: Message) -> tuple[int, int, bool] | None:
@@ -343,8 +389,12 @@ def _milliseconds(value: Any, message: Message) -> int | None:
     return None if number is None or abs(number := number * 1000 + 0.5) >= 9e18 else int(number)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and type(value) is not bool
+
+
 def _number(value: Any, message: Message) -> float | None:
-    return float(str(value)) if type(value) in (int, float) else None
+    return float(str(value)) if _is_number(value) else None
 
 
 def _whole(text: bytes) -> int | None:
@@ -359,9 +409,9 @@ def _integer(value: Any, message: Message) -> Any:
     """The integer that a number says, also as 3.0 or 3e2; ``INVALID`` if it is none, or does not fit."""
     if type(value) is int:
         return value if abs(value) <= _GREATEST else INVALID
-    if type(value) is not float:
+    if not isinstance(value, float):
         return None
-    text = written(value, message.raw)
+    text = _numeral_of(value, message.raw)
     mantissa, _, power = text.lower().partition(b"e")
     whole, _, fraction = mantissa.partition(b".")
     digits = (whole + fraction).lstrip(b"-0")
@@ -375,37 +425,40 @@ def _integer(value: Any, message: Message) -> Any:
 
 
 def _digits(value: Any, message: Message) -> bytes | None:
-    number = _whole(written(value, message.raw))
+    number = _whole(_numeral_of(value, message.raw)) if _is_number(value) else None
     return None if number is None else str(number).encode()
 
 
 def _numeral(value: Any, message: Message) -> Any:
-    if type(value) is not str or not (digits := written(value, message.raw)).isdigit():
+    if not isinstance(value, str) or not (value.isascii() and value.isdigit() and _is_unescaped(value, message.raw)):
         return None
-    number = _whole(digits)
+    number = _whole(value.encode())
     return INVALID if number is None else number
 
 
 def _epoch(value: Any, message: Message) -> int | None:
-    return epoch(written(value, message.raw))
+    if isinstance(value, str):
+        time = epoch(value.encode())
+        return time if time is not None and _is_unescaped(value, message.raw) else None
+    return epoch(_numeral_of(value, message.raw)) if _is_number(value) else None
 
 
 def _truth(most: int, value: Any, message: Message) -> bool | None:
     """The truth of a boolean; an integer is true unless it begins with a digit up to ``most``."""
-    if type(value) in (int, float) and (digits := written(value, message.raw).removeprefix(b"-")).isdigit():
+    if _is_number(value) and (digits := _numeral_of(value, message.raw).removeprefix(b"-")).isdigit():
         return digits[0] > 0x30 + most
     return value if type(value) is bool else None
 
 
 def _sections(value: Any, message: Message) -> int | None:
-    if type(value) is not str:
+    if not isinstance(value, str):
         return None
     return sum(line.startswith(_SIGIL) for line in value.removeprefix("\ufeff").split("\n"))
 
 
 def _family(value: Any, message: Message) -> bytes | None:
     """The text between the sigil of a channel and its first slash."""
-    if type(value) is not str or not value.startswith(_SIGIL) or "/" not in value:
+    if not isinstance(value, str) or not value.startswith(_SIGIL) or "/" not in value:
         return None
     return value[len(_SIGIL) : value.index("/")].encode()
 

@@ -380,6 +380,41 @@ class _Silent(_Text):
         return DecodeError(reason, offset=offset)
 
 
+class Said(str):
+    """A string that knows how it is written."""
+
+    form: bytes
+
+
+class Numeral(float):
+    """A number that knows how it is written."""
+
+    form: bytes
+
+
+class _Exact(_Silent):
+    """A text of which strings, and numbers that are no integers, know how they are written."""
+
+    def string(self, start: int) -> tuple[Said, int]:
+        text, behind = super().string(start)
+        said = Said(text)
+        said.form = self.raw[start + 1 : behind - 1]
+        return said, behind
+
+    def number(self, place: int) -> tuple[Any, int]:
+        number, behind = super().number(place)
+        if isinstance(number, float):
+            number = Numeral(number)
+            number.form = self.raw[place:behind]
+        return number, behind
+
+
+def exact(raw: bytes) -> dict[str, Any]:
+    """The good object that ``raw`` is, with values that know how they are written."""
+    value: dict[str, Any] = _Exact(raw, "json", LIMITS, {}).containers(0)[0]
+    return value
+
+
 # --- objects and other values among other text; see json/values.h -----------------------------------------------------
 #
 # Strings on a line of their own are looked through each by itself, as those in objects are: what is in one ends with
