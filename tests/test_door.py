@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from functools import partial
 from typing import Any
 
@@ -101,3 +103,27 @@ def test_writing_and_checking(wire: str) -> None:
         assert outcome(turnwire.check, message) == outcome(check, message)
         context = {"no_such_context": 1}
         assert outcome(partial(turnwire.check, **context), message) == outcome(partial(check, **context), message)
+
+
+TWICE = """
+from turnwire._backend import load
+
+class Message: pass
+
+def learned(known):
+    if not asked:
+        asked.append(known)
+        encode(Message())
+    return (lambda message: "good"), None, False, None, None
+
+asked = []
+_, encode, _ = load("common.door").doors((), None, learned, len, len, len)
+assert encode(Message()) == "good"
+others = [(Message, None, None, False, None, None) for _ in range(1000)]  # in memory that was freed
+assert encode(Message()) == "good"
+"""
+
+
+def test_a_class_that_is_learned_twice_at_once_stays() -> None:
+    """As by two threads, each of which is asked about it by the other's time."""
+    subprocess.run([sys.executable, "-c", TWICE], check=True)

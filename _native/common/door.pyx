@@ -161,7 +161,10 @@ cdef tuple learned_now(object kind):
         found = known(kind)
         if found is None:
             return None
-        found = KNOWN[kind] = (kind, *found)
+        found = (kind, *found)
+        first = KNOWN.setdefault(kind, found)
+        if first is not found:  # another thread has learned it meanwhile; what LEARNED has must stay
+            return first
         if LEARNED_COUNT < MANY:
             LEARNED[LEARNED_COUNT] = <PyObject *>found
             LEARNED_COUNT += 1
