@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from tests.cli.running import turnwire as command
 from tests.conftest import put, raised
 from tests.formats import samples
 from tests.formats.test_tables import rows
-from turnwire import UnknownName, registry
+from turnwire import DecodeError, UnknownName, registry
 from turnwire.cli.commands.ledger import POSITION, REJECT, ingest
 from turnwire.formats.table import sources_of
 from turnwire.handlers import LogHandler, langchain_callback
@@ -323,6 +324,34 @@ def test_a_record_that_is_written_again_is_exported_once() -> None:
         [line] = export(data, "openai")
         assert json.loads(line.text or "")["content"] == expected
         assert "\n".join(turn.text() for turn in Turns(data)) == expected
+
+
+def test_records_with_one_time_are_several() -> None:
+    """Codex's have no id of their own; those of a copied history were all written at one time."""
+
+    def record(text: str) -> dict[str, Any]:
+        said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        return {"timestamp": "2026-01-05T09:00:00.000Z", "type": "response_item", "payload": said}
+
+    assert [turn.text() for turn in Turns(samples.text([record("go"), record("go on")]))] == ["go", "go on"]
+
+
+def test_turns_wait_for_no_other_record(tmp_path: Path) -> None:
+    """They come before the error behind them, and where a log is followed that does not grow."""
+    record = {"type": "user", "uuid": "a", "sessionId": "s", "timestamp": "2026-01-05T09:00:00.000Z"}
+    said = json.dumps({**record, "message": {"role": "user", "content": "hi"}}) + "\n"
+    found = iter(Turns((said + said[:-9] + "\n").encode(), errors="raise"))
+    assert next(found).text() == "hi"
+    with pytest.raises(DecodeError):
+        next(found)
+    path = tmp_path / "a.jsonl"
+    path.write_text(said)
+    grows = Timer(5, path.write_text, [said + said.replace('"a"', '"b"')])
+    grows.start()
+    try:
+        assert next(iter(Turns(path, follow=True))).text() == "hi" and not grows.finished.is_set()
+    finally:
+        grows.cancel()
 
 
 def test_convert_writes_them(tmp_path: Path) -> None:

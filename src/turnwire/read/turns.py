@@ -15,7 +15,7 @@ import numpy as np
 from turnwire import registry
 from turnwire.contract import FORMATS, LIMITS
 from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_of, parts_of
-from turnwire.formats.table import COLUMNS as EVERY, Compiled
+from turnwire.formats.table import COLUMNS as EVERY, Compiled, sources_of
 from turnwire.json.plan import MISSING, value_at
 from turnwire.json.text import write as _write
 from turnwire.log.output.json_lines import slices
@@ -233,6 +233,7 @@ class Turns:
         where = None if conversation is None else {"conversation": conversation}
         asked = {"columns": ("line", *COLUMNS), "where": where, "errors": "skip", **options}
         self._scan = scan(source, wire=wire or FORMATS, **asked)
+        self._follows = bool(options.get("follow"))
         self._told = _Told()
         self._near: Counter[tuple[bool, tuple[Any, ...]]] = Counter()  # what was said lately, by echoes or not
         self._number = 0
@@ -247,15 +248,20 @@ class Turns:
 
     def __iter__(self) -> Iterator[Turn]:
         last: Turn | None = None
-        for turn in self._every():
-            if last is not None and not _is_longer(last, turn):
+        try:
+            for turn in self._every():
+                if last is not None and (turn is None or not _is_longer(last, turn)):
+                    yield last
+                last = turn
+        except (Exception, KeyboardInterrupt):  # what was read before the error
+            if last is not None:
                 yield last
-            last = turn
+            raise
         if last is not None:
             yield last
 
-    def _every(self) -> Iterator[Turn]:
-        """The turns, also those that the next record has again."""
+    def _every(self) -> Iterator[Turn | None]:
+        """The turns, also those that the next record has again; None where the next one may not come for long."""
         for batch in self._scan:
             names = ("file", *batch.names)
             rows = (row for part in slices(batch, raw_times=True) for row in zip(*part, strict=True))
@@ -271,6 +277,8 @@ class Turns:
                 for turn in self._of(columns, fields, table, layouts if self.tells_left else (), held):
                     if not table.echoes or self._adds(turn, columns["subject"] in table.echoes):
                         yield turn
+            if self._follows:
+                yield None
 
     def _adds(self, turn: Turn, echo: bool) -> bool:
         """Removes the texts of a turn that a record near it said, which is an echo if this one is none. False if
@@ -433,7 +441,7 @@ def _is_longer(before: Turn, now: Turn) -> bool:
     then = next(iter(now.parts[len(some) : len(some) + 1]), None)
     if then is None or not then.text.startswith(last.text) or then._replace(text=last.text) != last:
         return False
-    ids = [value_at(turn.record, path) for path in _tables(now.columns["wire"])[0].keys[:1] for turn in (before, now)]
+    ids = [value_at(turn.record, path) for path in _name_of(now.columns["wire"]) for turn in (before, now)]
     return now.parts[: len(some)] == some and ids[:1] == ids[1:] != [] and ids[0] not in (MISSING, None, "")
 
 
@@ -463,6 +471,14 @@ def _tables(wire: str) -> tuple[Any, tuple[Compiled, ...]]:
     """The table of a format, and its layouts."""
     table = registry.formats()[wire].table
     return table, tuple(Compiled(wire, layout) for layout in table.layouts)
+
+
+@lru_cache(64)
+def _name_of(wire: str) -> tuple[str, ...]:
+    """The path of the member that names a record of a format, if it has one: two records may have one time."""
+    table, _ = _tables(wire)
+    times = {source.path for layout in table.layouts for source in sources_of(layout.columns.get("time", ()))}
+    return tuple(path for path in table.keys[:1] if path not in times)
 
 
 def merged(found: Iterable[Turn]) -> Iterator[Turn]:
