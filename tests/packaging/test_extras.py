@@ -95,6 +95,8 @@ CASES = [
     Case("sign", ("cryptography",), f"{LEDGER}.Checkpoint('', 0, '', '', '', '00', '00').signed_by(bytes(32))"),
     Case("sign", ("cryptography",), "from turnwire.sap.access import sign; sign(b'', bytes(32))",
          "turnwire.sap.access"),
+    Case("sign", ("cryptography",), "from turnwire.sap.access import verify; verify(b'', 'AAAA', bytes(32))",
+         "turnwire.sap.access"),
     Case("http", ("starlette",), "turnwire.sap.http"),
     Case("http", ("httpx",), "turnwire.sap.http"),
     Case("mcp", ("mcp",), "turnwire.sap.mcp"),

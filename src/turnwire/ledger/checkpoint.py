@@ -119,10 +119,11 @@ def _good(key: str, signature: str, text: bytes) -> bool:
 
 def is_signature(key: Ed25519PublicKey | bytes | str, signature: bytes, text: bytes) -> bool:
     """True if a signature of a text is one of a public key. Raises ValueError for what is no key."""
+    public = public_key(key)  # which says what to install
     from cryptography.exceptions import InvalidSignature
 
     try:
-        public_key(key).verify(signature, text)
+        public.verify(signature, text)
     except InvalidSignature:
         return False
     return True
