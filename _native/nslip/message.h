@@ -107,7 +107,7 @@ static inline int tw_delete_attribute(PyObject *o, PyObject *name)
 
 enum { TW_INTEGER_ROOM = 16 };              /* most bytes that tw_put_integer touches */
 
-/* How long a number is has no pattern from three digits on: up to eight are written without a branch. */
+/* How long a number is has no pattern from three digits on: no branch tells three from four, nor five to eight apart. */
 static inline uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
 {
     uint64_t low, high;
@@ -115,7 +115,7 @@ static inline uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
     if (n < 62) { *p = (uint8_t)BASE62_DIGITS[n]; return p + 1; }
     if (n < BASE62_POW2) { p[0] = (uint8_t)base62_pair[n]; p[1] = (uint8_t)(base62_pair[n] >> 8); return p + 2; }
     if (n < BASE62_POW8) {
-        const uint64_t digits = base62_eight(n);
+        const uint64_t digits = n < BASE62_POW4 ? (uint64_t)base62_four((uint32_t)n) << 32 | 0x30303030 : base62_eight(n);
         const unsigned zeros = (unsigned)tw_low_zeros(digits ^ 0x3030303030303030u) / 8; /* n is not 0 */
         low = base62_little(digits >> 8 * zeros);
         memcpy(p, &low, 8);
