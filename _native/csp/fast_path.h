@@ -231,11 +231,7 @@ TW_ALWAYS int csp_fast_head(csp_cursor *c, const csp_keys *k, int intent, int32_
 /* True if the three headers from FROM on are those of the message before, as in most of a conversation: their spans. */
 TW_ALWAYS int csp_fast_repeated(csp_cursor *c, const int32_t *before, int32_t *row) {
     const int start = before[0] - c->base + 6, size = before[8] + before[9] + 1 - c->base - start, further = c->place - start;
-    const uint8_t *here = c->text + c->place, *there = c->text + start;
-    if (c->next[2] != c->place + size - 1) return 0;
-    for (int at = 0; at < size - 8; at += 8)  /* FROM, TO and CTX have more than eight bytes */
-        if (csp_load(here + at) != csp_load(there + at)) return 0;
-    if (csp_load(here + size - 8) != csp_load(there + size - 8)) return 0;
+    if (c->next[2] != c->place + size - 1 || memcmp(c->text + c->place, c->text + start, (size_t)size) != 0) return 0;
     for (int span = 4; span < 10; span += 2) {
         row[span] = before[span] + further;
         row[span + 1] = before[span + 1];

@@ -92,7 +92,7 @@ static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *en
     x->behind[0] = p;
     x->reached = 0;
     const tw_template *last = NULL;
-    if (x->before && x->before->follows) tw_try_first(x, x->before->follows);
+    if (x->before && x->before->follows) tw_template_first(x, x->before->follows);
     for (int i = 0; i < x->template_count; i++) {
         tw_template *m = x->templates[i];
         if (last && m->apart[last->id] < x->reached) continue;
@@ -104,7 +104,7 @@ static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *en
             x->fitted = m;
             if (x->before) x->before->follows = m;
             x->before = m;
-            if (i) tw_template_first(x, i);
+            if (i) tw_template_first(x, m);
             x->fits++;
             x->misfits -= x->misfits < 2 ? x->misfits : 2;
             return behind;

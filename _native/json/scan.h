@@ -52,12 +52,9 @@ static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
     if (k->stop - line >= 3 && k->s[line] == 0xEF && k->s[line + 1] == 0xBB && k->s[line + 2] == 0xBF) line += 3;
     if (line != k->head || !k->head_known) {
         k->head = line;
-        const uint8_t *head = k->s + k->head, *end = k->s + k->size;
-        k->head_known = 2;
-        if (*head != '{') {                  /* no time begins so, and most lines of JSON do */
-            const uint8_t *feed = (const uint8_t *)memchr(head, '\n', (size_t)(end - head));
-            if (tw_head_time(head, (size_t)((feed ? feed : end) - head), &k->head_time)) k->head_known = 1;
-        }
+        const uint8_t *head = k->s + k->head, *end = head; /* no time begins with a brace, as most lines of JSON do */
+        if (*head != '{' && !(end = (const uint8_t *)memchr(head, '\n', k->size - k->head))) end = k->s + k->size;
+        k->head_known = tw_head_time(head, (size_t)(end - head), &k->head_time) ? 1 : 2;
     }
     *micros = k->head_time;
     return k->head_known == 1;

@@ -348,19 +348,12 @@ static int tw_place_for(tw_json *x, const uint8_t *p, size_t size, tw_leaf *leav
 }
 
 /* Puts a template where it is tried first. */
-static void tw_template_first(tw_json *x, int place)
-{
-    tw_template *template = x->templates[place];
-    for (; place; place--) x->templates[place] = x->templates[place - 1];
-    x->templates[0] = template;
-}
-
-/* The same, of one of the templates. */
-static inline void tw_try_first(tw_json *x, const tw_template *template)
+static void tw_template_first(tw_json *x, tw_template *template)
 {
     int place = 0;
     while (x->templates[place] != template) place++;
-    if (place) tw_template_first(x, place);
+    for (; place; place--) x->templates[place] = x->templates[place - 1];
+    x->templates[0] = template;
 }
 
 /* Values unlikely to repeat. */
@@ -440,7 +433,7 @@ static int tw_put_template(tw_json *x, int place, const uint8_t *p, size_t size,
         m->slots = m->leaves = m->sample_size = 0;
     }
     tw_share_slots(x, m);
-    tw_template_first(x, place);
+    tw_template_first(x, m);
     return made;
 }
 

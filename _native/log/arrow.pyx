@@ -41,11 +41,6 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
     uint64_t tw_rows_at(const uint8_t *plane, size_t row, size_t count)
     size_t tw_rows_in(const uint8_t *plane, size_t count)
     void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
-    ctypedef struct tw_text_tally:
-        int64_t texts
-        int64_t points
-        int64_t escaped
-        int64_t escaped_bytes
     ctypedef struct tw_texts:
         const uint8_t *s
         const uint8_t *arena
@@ -57,22 +52,21 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
         const uint8_t *escaped
         int packed
         uint8_t *out
-        tw_text_tally tally
+        int64_t texts
+        int64_t longest
+        int64_t escaped_bytes
     ctypedef struct tw_packed_text:
-        uint8_t *out
-        uint32_t column
-        uint32_t place
-        int32_t longest
+        tw_texts *column
+        size_t place
     ctypedef struct tw_packed_rows:
         const int32_t *rows
-        const uint8_t *s
-        int64_t size
+        const tw_texts *one
         size_t width
         size_t room
         int shape
         uint32_t[16] count
         tw_packed_text *texts
-    void tw_text_columns(tw_texts *columns, size_t number, tw_packed_rows *packed, size_t count)
+    void tw_text_columns(tw_texts *columns, size_t number, const tw_packed_rows *packed, size_t count)
     size_t tw_number_column(const uint64_t *numbers, size_t count, const uint8_t *valid, uint8_t *out, uint8_t *side)
 
 tw_decimal_tables()
@@ -168,21 +162,19 @@ cdef void spans(tw_texts *texts, object offsets, object lengths, Py_ssize_t coun
     texts.offsets, texts.lengths = <const int64_t *>memory(offsets, 8 * count), <const int64_t *>memory(lengths, 8 * count)
 
 
-cdef void pack(tw_packed_rows *packed, tw_texts *texts, size_t column, object rows, object places, int shape, Py_ssize_t count) except *:
+cdef void pack(tw_packed_rows *packed, tw_texts *column, object rows, object places, int shape, Py_ssize_t count) except *:
     """Adds a text column to those in rows that they share; places: for each shape of a row that of the text, -1 for none."""
     cdef Py_ssize_t kind, numbers = rows.itemsize // 4
     cdef const int32_t *of = <const int32_t *>memory(places, 64)
     cdef const int32_t *all_rows = <const int32_t *>memory(rows, 4 * numbers * count)
     if not 0 <= shape < numbers or (packed.rows != NULL and (packed.rows != all_rows or packed.shape != shape)):
         raise ValueError("packed texts share their rows")
-    packed.rows, packed.width, packed.shape = all_rows, <size_t>numbers, shape
-    packed.s, packed.size, texts[column].packed = texts[column].s, texts[column].size, True
+    packed.rows, packed.one, packed.width, packed.shape, column.packed = all_rows, column, <size_t>numbers, shape, True
     for kind in range(16):
         if not -1 <= of[kind] < numbers - 1:
             raise ValueError("places lie in a row")
         if of[kind] >= 0:
-            packed.texts[<size_t>kind * packed.room + packed.count[kind]].column = <uint32_t>column
-            packed.texts[<size_t>kind * packed.room + packed.count[kind]].place = <uint32_t>of[kind]
+            packed.texts[<size_t>kind * packed.room + packed.count[kind]] = tw_packed_text(column, <size_t>of[kind])
             packed.count[kind] += 1
 
 
@@ -193,11 +185,11 @@ cdef tuple ended(tw_texts *texts, list data, object out, Py_ssize_t count, bint 
     bitmap, nulls = bitmap_of(texts.valid, count)
     if nulls == count:
         return nulls, (bitmap, zeros(16 * count), b""), None
-    data = data[: (2 if texts.arena_size else 1) if texts.tally.points else 0]
-    if texts.tally.escaped and json:
-        (side,) = rooms(1, texts.tally.escaped_bytes + 16)  # which are written by sixteen
+    data = data[: (2 if texts.arena_size else 1) if texts.longest > INLINE else 0]
+    if texts.escaped_bytes and json:
+        (side,) = rooms(1, texts.escaped_bytes + 16)  # which are written by sixteen
         data.append(side[: without_escapes(texts, count, side, <int32_t>len(data))])
-    elif texts.tally.escaped:
+    elif texts.escaped_bytes:
         data += plain(len(data), out)
     for number in range(len(data)):
         sizes[number] = len(data[number])
@@ -206,7 +198,7 @@ cdef tuple ended(tw_texts *texts, list data, object out, Py_ssize_t count, bint 
 
 cdef int64_t without_escapes(tw_texts *texts, Py_ssize_t count, object side, int32_t number) except -1:
     """Texts with escapes, insides of JSON strings, into buffer ``number`` without them, and their views; the bytes written."""
-    cdef int64_t offset, length, told, size = texts.tally.escaped_bytes, written = 0
+    cdef int64_t offset, length, told, size = texts.escaped_bytes, written = 0
     cdef const uint8_t *s
     cdef uint8_t *to = <uint8_t *>memory(side, size + 16)
     cdef Py_ssize_t first, row
@@ -271,7 +263,7 @@ def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t 
                 spans(text, values, arrays[step[2]], count)
             elif how == "rows" and values is not None and not arena:
                 text_of(text, buffer, arena, plane_of(planes, (masks, step[4]), count), NULL)
-                pack(&packed, texts, <size_t>number, values, step[2], step[3], count)
+                pack(&packed, text, values, step[2], step[3], count)
             else:
                 column = column_at(place)
                 if type(column) is tuple:

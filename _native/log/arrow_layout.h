@@ -105,10 +105,10 @@ static inline void tw_view_slowly(uint8_t *view, const uint8_t *s, int64_t size,
     if (length > TW_INLINE_TEXT) memcpy(view + 8, words, 8);
 }
 
-#ifdef TW_SSE2
-/* The same where 16 bytes can be read at the offset. */
-TW_ALWAYS void tw_view_near(uint8_t *view, const uint8_t *s, int64_t offset, int64_t length, int32_t number)
+/* The same in no time where 16 bytes can be read at the offset. */
+static inline void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
 {
+#ifdef TW_SSE2
     /* By length: the bytes of text that a view holds, behind its first four; and its other bytes. */
     static const uint8_t kept[14][2][16] = {
 #define TW_KEPT(n, place) { { 0, 0, 0, 0, (n > 0) * 255, (n > 1) * 255, (n > 2) * 255, (n > 3) * 255, (n > 4) * 255, (n > 5) * 255, \
@@ -118,20 +118,13 @@ TW_ALWAYS void tw_view_near(uint8_t *view, const uint8_t *s, int64_t offset, int
         TW_KEPT(8, 0), TW_KEPT(9, 0), TW_KEPT(10, 0), TW_KEPT(11, 0), TW_KEPT(12, 0), TW_KEPT(4, 255)
 #undef TW_KEPT
     };
-    const __m128i *of = (const __m128i *)kept[length > TW_INLINE_TEXT ? TW_INLINE_TEXT + 1 : length];
-    __m128i text = _mm_slli_si128(_mm_loadu_si128((const __m128i *)(s + offset)), 4);
-    __m128i place = _mm_cvtsi64_si128((int64_t)((uint64_t)offset << 32 | (uint32_t)number));
-    __m128i rest = _mm_unpacklo_epi64(_mm_cvtsi64_si128(length), place);
-    text = _mm_and_si128(text, _mm_loadu_si128(of));
-    _mm_storeu_si128((__m128i *)view, _mm_or_si128(text, _mm_and_si128(rest, _mm_loadu_si128(of + 1))));
-}
-#endif
-
-static inline void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
-{
-#ifdef TW_SSE2
     if (size >= TW_VIEW && (uint64_t)offset <= (uint64_t)(size - TW_VIEW) && (uint64_t)length <= (uint64_t)(size - offset)) {
-        tw_view_near(view, s, offset, length, number);
+        const __m128i *of = (const __m128i *)kept[length > TW_INLINE_TEXT ? TW_INLINE_TEXT + 1 : length];
+        __m128i text = _mm_slli_si128(_mm_loadu_si128((const __m128i *)(s + offset)), 4);
+        __m128i place = _mm_cvtsi64_si128((int64_t)((uint64_t)offset << 32 | (uint32_t)number));
+        __m128i rest = _mm_unpacklo_epi64(_mm_cvtsi64_si128(length), place);
+        text = _mm_and_si128(text, _mm_loadu_si128(of));
+        _mm_storeu_si128((__m128i *)view, _mm_or_si128(text, _mm_and_si128(rest, _mm_loadu_si128(of + 1))));
         return;
     }
 #endif
@@ -149,11 +142,6 @@ static inline void tw_fetch(const uint8_t *s, int64_t offset)
 #endif
 }
 
-/* Properties of a column's values. */
-typedef struct tw_text_tally {
-    int64_t texts, points, escaped, escaped_bytes;
-} tw_text_tally;
-
 /* The texts of a column (spans of a buffer, and from its end on of the arena behind it), and the views that are made of them.
  * valid, escaped: planes of the rows that have a text, and of those with escapes; NULL: all have one, none has escapes. */
 typedef struct tw_texts {
@@ -163,121 +151,91 @@ typedef struct tw_texts {
     const uint8_t *valid, *escaped;
     int packed;                /* instead of offsets and lengths there are rows with the spans of several texts */
     uint8_t *out;
-    tw_text_tally tally;
+    int64_t texts, longest, escaped_bytes; /* so many, the bytes of the longest one, and of those with escapes */
 } tw_texts;
 
-/* A text of packed rows: its column, the views of that, the number of a row that is its offset, with the length behind it; longest:
- * no text is longer, or none has more than TW_INLINE_TEXT bytes. */
-typedef struct tw_packed_text {
-    uint8_t *out;
-    uint32_t column, place;
-    int32_t longest;
-} tw_packed_text;
+/* A text of packed rows: its column, and the number of a row that is its offset, with the length behind it. */
+typedef struct tw_packed_text { tw_texts *column; size_t place; } tw_packed_text;
 
 /* Rows of numbers in which the spans of several texts of one buffer are: the low four bits of number `shape` say which texts one
- * may have, the first `count` of that line of `texts`, which has room for `room`. A length below 0: it has not. */
+ * may have, the first `count` of that line of `texts`, which has room for `room`. A length below 0: it has not. one: any of the columns. */
 typedef struct tw_packed_rows {
     const int32_t *rows;
-    const uint8_t *s;
-    int64_t size;
+    const tw_texts *one;
     size_t width, room;
     int shape;
     uint32_t count[16];
     tw_packed_text *texts;
 } tw_packed_rows;
 
-/* The view of one row; whether it points to its text. */
-static inline int tw_text_view(const tw_texts *t, size_t row, uint8_t *out)
-{
-    int64_t offset = t->offsets[row], length = t->lengths[row];
-    if (offset < t->size || !t->arena_size) tw_view(out + TW_VIEW * row, t->s, t->size, offset, length, 0);
-    else tw_view(out + TW_VIEW * row, t->arena, t->arena_size, offset - t->size, length, 1);
-    return length > TW_INLINE_TEXT;
-}
-
 /* The views of packed rows, row by row: as their texts lie. A row is not written to columns that it cannot be in. */
 static inline void tw_packed_views(const tw_packed_rows *packed, size_t row, size_t behind)
 {
-    const uint8_t *s = packed->s;
-    const int64_t size = packed->size;
+    const uint8_t *s = packed->one->s;
+    const int64_t size = packed->one->size;
     for (; row < behind; row++) {
         const int32_t *numbers = packed->rows + row * packed->width;
         const size_t shape = (size_t)numbers[packed->shape] & 15;
-        tw_packed_text *text = packed->texts + shape * packed->room, *last = text + packed->count[shape];
+        const tw_packed_text *text = packed->texts + shape * packed->room, *last = text + packed->count[shape];
         for (; text < last; text++) {
+            tw_texts *t = text->column;
             const int32_t length = numbers[text->place + 1], there = ~(length >> 31);
-            const int64_t offset = numbers[text->place] & there;
-            uint8_t *view = text->out + TW_VIEW * row;
-            text->longest = length > text->longest ? length : text->longest;
-#ifdef TW_SSE2
-            if ((uint64_t)offset + TW_VIEW <= (uint64_t)size && offset + (length & there) <= size) {
-                tw_view_near(view, s, offset, length & there, 0);
-                continue;
-            }
-#endif
-            tw_view_slowly(view, s, size, offset, length & there, 0);
+            t->longest = length > t->longest ? length : t->longest;
+            tw_view(t->out + TW_VIEW * row, s, size, numbers[text->place] & there, length & there, 0);
         }
     }
 }
 
-/* Views of up to 64 rows from `row` on, of those in `there`; whether one of them points to its text. */
-static inline int tw_some_views(const tw_texts *t, size_t row, size_t count, uint64_t there, size_t last, uint8_t *out)
+/* Views of up to 64 rows from `row` on, of those in `there`; those of packed rows come row by row. */
+static inline void tw_some_views(tw_texts *t, size_t row, size_t count, uint64_t there, size_t last)
 {
-    int points = 0;
+    const uint8_t *s = t->s;                   /* what is written could be any of these, for all that a compiler knows */
+    const int64_t size = t->size, *offsets = t->offsets, *lengths = t->lengths;
+    uint8_t *out = t->out;
+    int64_t longest = t->longest;
     if (there == ~(uint64_t)0 >> (64 - count) && !t->arena_size && !t->packed) {
-        const uint8_t *s = t->s;               /* what is written could be any of these, for all that a compiler knows */
-        const int64_t size = t->size, *offsets = t->offsets, *lengths = t->lengths;
         const int64_t *soon = offsets + (last - row >= count + TW_FETCHED ? TW_FETCHED : 0);
-        int64_t longest = 0;
         for (size_t at = row; at < row + count; at++) {
             tw_fetch(s, soon[at]);
             tw_view(out + TW_VIEW * at, s, size, offsets[at], lengths[at], 0);
             longest = lengths[at] > longest ? lengths[at] : longest;
         }
-        return longest > TW_INLINE_TEXT;
+        t->longest = longest;
+        return;
     }
     if (there != ~(uint64_t)0 >> (64 - count)) memset(out + TW_VIEW * row, 0, TW_VIEW * count);
-    if (t->packed) return 0;                 /* these come row by row */
+    if (t->packed) return;
     if (!t->arena_size)
-        for (uint64_t left = there; left; left &= left - 1) tw_fetch(t->s, t->offsets[row + (size_t)tw_low_zeros(left)]);
-    for (; there; there &= there - 1) points |= tw_text_view(t, row + (size_t)tw_low_zeros(there), out);
-    return points;
+        for (uint64_t left = there; left; left &= left - 1) tw_fetch(s, offsets[row + (size_t)tw_low_zeros(left)]);
+    for (; there; there &= there - 1) {
+        const size_t at = row + (size_t)tw_low_zeros(there);
+        const int in_arena = offsets[at] >= size && t->arena_size;
+        tw_view(out + TW_VIEW * at, in_arena ? t->arena : s, in_arena ? t->arena_size : size, offsets[at] - (in_arena ? size : 0),
+                lengths[at], in_arena);
+        longest = lengths[at] > longest ? lengths[at] : longest;
+    }
+    t->longest = longest;
 }
 
 /* Up to 64 rows of a column; one without a text has a view of zeros. `out` is not written before a row has a text. */
 static inline void tw_text_rows(tw_texts *t, size_t row, size_t rows, size_t count)
 {
     const uint64_t there = tw_rows_at(t->valid, row, count);
-    if (there && !t->tally.texts) memset(t->out, 0, TW_VIEW * row);
-    t->tally.texts += tw_ones_64(there);
-    if (t->tally.texts) t->tally.points |= tw_some_views(t, row, rows, there, count, t->out);
-    if (t->escaped && there) {
-        uint64_t escaped = there & tw_rows_at(t->escaped, row, count);
-        t->tally.escaped += tw_ones_64(escaped);
-        for (; escaped; escaped &= escaped - 1) t->tally.escaped_bytes += t->lengths[row + (size_t)tw_low_zeros(escaped)];
-    }
+    if (there && !t->texts) memset(t->out, 0, TW_VIEW * row);
+    t->texts += tw_ones_64(there);
+    if (t->texts) tw_some_views(t, row, rows, there, count);
+    for (uint64_t left = t->escaped ? there & tw_rows_at(t->escaped, row, count) : 0; left; left &= left - 1)
+        t->escaped_bytes += t->lengths[row + (size_t)tw_low_zeros(left)];
 }
 
 /* Columns of the same rows, 64 rows of all at a time: the texts of a record lie near each other, and come to the nearest
  * cache once. */
-static inline void tw_text_columns(tw_texts *columns, size_t number, tw_packed_rows *packed, size_t count)
+static inline void tw_text_columns(tw_texts *columns, size_t number, const tw_packed_rows *packed, size_t count)
 {
-    for (size_t shape = 0; shape < 16; shape++) {
-        tw_packed_text *text = packed->texts + shape * packed->room;
-        for (size_t i = 0; i < packed->count[shape]; i++) {
-            text[i].longest = TW_INLINE_TEXT;
-            text[i].out = columns[text[i].column].out;
-        }
-    }
     for (size_t row = 0; row < count; row += 64) {
         const size_t rows = count - row < 64 ? count - row : 64;
         for (size_t place = 0; place < number; place++) tw_text_rows(columns + place, row, rows, count);
         if (packed->rows) tw_packed_views(packed, row, row + rows);
-    }
-    for (size_t shape = 0; shape < 16; shape++) {
-        const tw_packed_text *text = packed->texts + shape * packed->room;
-        for (size_t i = 0; i < packed->count[shape]; i++)
-            columns[text[i].column].tally.points |= text[i].longest > TW_INLINE_TEXT;
     }
 }
 
