@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import turnwire
@@ -344,6 +346,21 @@ LINES = (
     b'{"log":"@a3|f0|c1|S0|d1|T1|t\\"in a string, and long enough\\"#"}',
     "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ dö it\n".encode(),
 )
+
+
+@pytest.mark.once
+@pytest.mark.skipif(PURE_ONLY, reason="the memory of C")
+def test_a_text_of_a_row_that_begins_before_the_buffer_is_empty() -> None:
+    whole = memoryview(b"-" * 16 + b"text" * 8)
+    rows = np.array([(0, offset, 4) for offset in (0, *range(-16, 0), 28, 29, 1 << 30)], np.int32)
+    arrays = {"rows": rows.view("V12"), "present": np.ones(len(rows), np.uint16)}
+    plan = (("rows", "rows", np.ones(16, np.int32), 0, 0),)
+    core = import_module("turnwire._native.log.arrow")  # the twin takes the texts of each column alone
+    rooms = lambda number, size: [np.zeros(size, np.uint8) for _ in range(number)]  # noqa: E731
+    [(_, (_, views, *_), _)] = core.filled(
+        plan, arrays, whole[16:], b"", len(rows), list, rooms, lambda size: np.zeros(size, np.uint8), list
+    )
+    assert np.frombuffer(views, np.int32)[::4].tolist() == [4, *[0] * 16, 4, 0, 0]
 
 
 @pytest.mark.parametrize("wire", [None, "nslip", "csp"])
