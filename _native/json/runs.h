@@ -1,5 +1,5 @@
-/* Characters of JSON strings, copied and looked at in the same pass; and UTF-8 as a str. Sixteen or eight at a time; a short run by two words that overlap, so that nothing is read or written beyond
-   it. */
+/* Characters of JSON strings, copied and looked at in the same pass; and UTF-8 as a str. Sixteen or eight at a time; a
+   short run by two words that overlap, so that nothing is read or written beyond it. */
 #ifndef TURNWIRE_JSON_RUNS_H
 #define TURNWIRE_JSON_RUNS_H
 

@@ -270,7 +270,7 @@ _BLOCKS = {intent.encode(): (code, word, _block(word)) for code, (intent, word) 
 def usual_message(
     cursor: Cursor, start: int, limits: tuple[int, int, int]
 ) -> tuple[int, int, list[Span], Table] | None:
-    """Where a message of the usual form ends, its code, its spans and its extras; None for any other. limits: as of
+    """The end of a message of the usual form, its code, its spans and its extras; None for any other. limits: as of
     :func:`tables`. Raises NeedMore."""
     data, end = cursor.data, min(cursor.end, start + limits[0])
     head = _HEAD.match(data, start, end)

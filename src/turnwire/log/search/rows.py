@@ -315,7 +315,7 @@ class Rows:
         return time, bits
 
     def _cells_of(self, wire: int, variant: int) -> list[tuple[Any, ...]]:
-        """What fills the wanted columns of a variant: the column, its bit and that of escapes, the names of the arrays
+        """For each of the wanted columns of a variant: the column, its bit and that of escapes, the names of the arrays
         of a text, whether it adds to what is there, the function."""
         valid, escaped, known = self._finder.valid, self._finder.escaped, self._finder.reading.values
         return [
