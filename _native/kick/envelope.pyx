@@ -474,5 +474,6 @@ def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
     if found is not None:
         if not has_extra(<Envelope>envelope):
             return list(found)
-        return [*found, *[unknown_key(key) for key in (<Envelope>envelope)._extra]]
+        if all([isinstance(key, str) for key in (<Envelope>envelope)._extra]):  # others are faults
+            return [*found, *[unknown_key(key) for key in (<Envelope>envelope)._extra]]
     return judge(envelope, policy, strict)

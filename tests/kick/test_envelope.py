@@ -232,6 +232,16 @@ def test_what_cannot_be_written(twin: str, field: str, value: Any, reason: str) 
         assert (caught.reason, caught.path) == (reason, f"/{field}")
 
 
+@pytest.mark.parametrize("key", [1, None, b"x"])
+def test_a_key_that_is_no_text_is_not_written(twin: str, key: Any) -> None:
+    envelope = decode(json.dumps(SEED))
+    envelope.extra[key] = 1
+    assert reasons(envelope) == [("wrong_type", "", "warning")]
+    assert raised(RuleError, check, envelope, strict=True).reason == "wrong_type"
+    for strict in (True, False):
+        assert raised(EncodeError, encode, envelope, strict=strict).reason == "wrong_type"
+
+
 def test_lone_surrogate_is_not_written(twin: str) -> None:
     envelope = decode(json.dumps(SEED)).replace(content="⫻a\n\ud800")
     assert [issue.reason for issue in check(envelope)] == ["content_not_space"]

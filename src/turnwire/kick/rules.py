@@ -336,9 +336,15 @@ def is_uuid4(text: str) -> bool:
     return _UUID4.fullmatch(text) is not None
 
 
+def unknown_key(key: Any) -> Issue:
+    """The issue of a key that is none of the specification, or no text."""
+    if isinstance(key, str):
+        return _unknown_name(key)
+    return Issue(Reason.WRONG_TYPE, "", "warning", f"a key must be a string, not {type(key).__name__}")
+
+
 @cached_if_short(256)
-def unknown_key(key: str) -> Issue:
-    """The issue of a key that is none of the specification."""
+def _unknown_name(key: str) -> Issue:
     plain = key.replace("_", "").lower()
     near = [name for name in FIELDS if name.replace("_", "") == plain]
     hint = f"; {near[0]!r} is the key of the specification" if near else ""
