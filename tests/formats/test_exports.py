@@ -336,6 +336,18 @@ def test_records_with_one_time_are_several() -> None:
     assert [turn.text() for turn in Turns(samples.text([record("go"), record("go on")]))] == ["go", "go on"]
 
 
+def test_events_of_one_span_are_several() -> None:
+    """OpenTelemetry's logs have no id of their own, only that of the span around them."""
+
+    def event(text: str, time: str) -> dict[str, Any]:
+        span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174"}
+        return {**span, "timeUnixNano": time, "severityText": "INFO", "body": {"stringValue": text}, "attributes": []}
+
+    records = [event("yes", "1756720800000001000"), event("yes", "1756720802000000000")]
+    records.append(event("yes please", "1756720803000000000"))
+    assert [turn.text() for turn in Turns(samples.text(records))] == ["yes", "yes", "yes please"]
+
+
 def test_turns_wait_for_no_other_record(tmp_path: Path) -> None:
     """They come before the error behind them, and where a log is followed that does not grow."""
     record = {"type": "user", "uuid": "a", "sessionId": "s", "timestamp": "2026-01-05T09:00:00.000Z"}

@@ -442,7 +442,8 @@ def _is_longer(before: Turn, now: Turn) -> bool:
     if then is None or not then.text.startswith(last.text) or then._replace(text=last.text) != last:
         return False
     ids = [value_at(turn.record, path) for path in _name_of(now.columns["wire"]) for turn in (before, now)]
-    return now.parts[: len(some)] == some and ids[:1] == ids[1:] != [] and ids[0] not in (MISSING, None, "")
+    unnamed = MISSING, None, "", now.columns["parent"]  # events of one span have its id, and none of their own
+    return now.parts[: len(some)] == some and ids[:1] == ids[1:] != [] and ids[0] not in unnamed
 
 
 def _shape(value: Any, words: frozenset[str]) -> Any:
