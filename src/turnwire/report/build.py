@@ -43,6 +43,7 @@ from turnwire.showing import counted, visible
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from turnwire.log.engine.run import Tell
     from turnwire.read.grouping import Group
     from turnwire.report.records import Key
 
@@ -134,7 +135,7 @@ def report(
     tokenizer: str | None = "default",
     max_messages: int = MAX_MESSAGES,
     now: datetime | None = None,
-    progress: bool = False,
+    progress: Tell | bool = False,
     enough: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Reads a log twice and reports volume, senders and receivers, conversations, latencies, rejects and tokens.
@@ -149,7 +150,7 @@ def report(
         max_messages: messages shown in full, from the largest and the faulty conversations. Figures always cover all
             records.
         now: the creation time that the page shows; the current time by default.
-        progress: True for a bar on a terminal.
+        progress: as of :func:`turnwire.scan`.
         enough: asked after each batch. If it is true, the report covers what was read by then.
 
     Memory is bounded for logs of any size; a stream is copied to a temporary file. Raises OSError if a file cannot be
