@@ -323,7 +323,7 @@ static inline void tw_message_keys(const tw_pairing *p, tw_message *m)
     const tw_table *tables[] = { &p->waiting, &p->ended.table, &p->early.table };
     for (int i = 0; i < p->size; i++)
         for (int k = -1; k < p->ways[i].size; k++) {
-            const int wanted = k < 0 ? m->ways >> i & 1 : m->asks;
+            const int wanted = k < 0 ? (int)(m->ways >> i & 1) : m->asks;
             const uint64_t key = wanted ? tw_key_of(k < 0 ? &p->ways[i].reply : &p->ways[i].asks[k], i, m) : 0;
             *(k < 0 ? &m->replies[i] : &m->requests[i][k]) = key;
             for (int t = 0; key && t < 3; t++)

@@ -1,4 +1,4 @@
-"""What a ledger refuses to believe of its own file, copies and countersigned heads; and proofs without a file."""
+"""A ledger refuses to believe what is wrong in its file, its copies and countersigned heads; proofs without a file."""
 
 from __future__ import annotations
 

@@ -454,8 +454,8 @@ def test_damaged_wires_have_one_outcome() -> None:
         ours = twins.plain_outcome(native.decode, wire, unknown=unknown)
         assert ours == twins.plain_outcome(pure.decode, wire, unknown=unknown), (wire, unknown)
         good, bad = good + (ours[0] == "value"), bad + (ours[0] != "value")
-    assert good > 100
-    assert bad > 500
+    assert good > 20
+    assert bad > 200
 
 
 @needs_both

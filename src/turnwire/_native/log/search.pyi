@@ -10,7 +10,7 @@ from turnwire.json.plan import WirePlan
 from turnwire.log._search_py import are_lines as are_lines, new_head as new_head
 from turnwire.log.search.carriers import Streams
 from turnwire.log.search.rows import DTYPES as DTYPES, REJECT_DTYPES as REJECT_DTYPES
-from turnwire.log.search.texts import LONGEST_LINE as LONGEST_LINE
+from turnwire.log.search.texts import LONGEST_LINE as LONGEST_LINE, MOST_OPENING as MOST_OPENING
 
 CSP_REASONS = REASONS
 LEVELS: tuple[str, ...]
