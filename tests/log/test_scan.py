@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.fuzz.messages import MESSAGES
 from tests.log.engines import GOOD, UPSTREAM, VECTORS
 from tests.log.found import plain_values
 from tests.nslip.twins import core_of, plain
@@ -16,6 +17,7 @@ from turnwire import Batch, DecodeError, Reason, Scan, csp, nslip, scan
 from turnwire.nslip.spec import Slot
 
 pytestmark = pytest.mark.usefixtures("scan_core")
+ID = "6ba7b810-9dad-41d1-80b4-00c04fd430c8"
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
 NUMBERS = ("conv_id", "src", "dst", "turn")
 
@@ -184,3 +186,29 @@ def test_messages_of_csp_and_their_raw_bytes(tmp_path: Path) -> None:
         assert list(batch["data"]) == ["x", "a\nCSP/1\n>>>\n", None, ""]
         assert batch["intent"].tolist() == ["RESULT", "RESULT", "TEMPLATE", "RESULT"]
         assert batch["line"].tolist() == [1 + data.count("\n", 0, data.index(wire)) for wire in wires]
+
+
+@pytest.mark.parametrize("gap", ["", " "])
+@pytest.mark.parametrize("more", ["", "\\u90fa", "\\u0031", "\\n\\/"])
+@pytest.mark.parametrize(
+    ("wire", "column", "key", "log"),
+    [
+        (
+            "sap",
+            "conversation",
+            '"correlationId"',
+            MESSAGES["sap"][0].replace("1B9F0AFd-90fa-4A0F-bF0a-AF90af096b9A", ID),
+        ),
+        ("kick", "family", '"channel"', MESSAGES["kick"][0].replace("Orchestrator", "\u2afbcommand/dispatch")),
+        ("sstp", "sender", '"actor_id"', MESSAGES["sstp"][0].replace('"s"', '"a"')),
+        ("mcp", "call_id", '"id"', '{"jsonrpc":"2.0","method":"tools/call","params":{"n":[77,-7,7]},"id":7}'),
+    ],
+)
+def test_a_text_is_where_its_own_key_is(wire: str, column: str, key: str, log: str, more: str, gap: str) -> None:
+    """Though the message says the same elsewhere, before it and after it."""
+    record = log.replace('":', f'"{gap}:{gap}').replace("{", f'{{"more":"{more}",', 1).encode()
+    (batch,) = scan(record, wire=wire)
+    texts = batch[column]
+    start = texts.offsets[0]
+    assert record[:start].rstrip(b' ":\xe2\xab\xbb').endswith(key.strip('"').encode())
+    assert record[start : start + texts.lengths[0]].decode() == texts[0]

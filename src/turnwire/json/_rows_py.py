@@ -8,10 +8,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache, partial
 from itertools import count
-from json.encoder import encode_basestring, encode_basestring_ascii
+from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
-from turnwire.json._text_py import Numeral, Said, exact, places, plain
+from turnwire.json._text_py import Numeral, Said, Whole, exact, places, plain
 from turnwire.json._wrapper_py import epoch
 from turnwire.json.plan import NO_NUMBER, Fill, Need, Value, Variant, WirePlan, keyed_step
 from turnwire.json.times import read_time
@@ -198,38 +198,61 @@ def _checks(need: Need, value: Value, values: dict[str, Value]) -> dict[type, Ca
 # --- columns ----------------------------------------------------------------------------------------------------------
 
 
-def _span(text: str, raw: bytes) -> tuple[int, int, bool]:
-    """The inside of a string of a message as it is written there: its place, its size, and if it has escapes."""
-    said = text.encode()
-    if "\\" not in text and (at := raw.find(b'"%b"' % said)) >= 0:
-        return at + 1, len(said), False
-    for form in (encode_basestring, encode_basestring_ascii):
-        if (at := raw.find(quoted := form(text).encode())) >= 0:
-            return at + 1, len(quoted) - 2, True
-    found = next(match for match in _SCALAR.finditer(raw) if match[1] is not None and plain(match[1]) == said)
-    return found.start(1), len(found[1]), True
-
-
 class _DoubtfulForm(Exception):
-    """A message may write what it says in several ways, and only its place tells how a value is written."""
+    """A message may say the same in several places or ways, and only its place tells where and how a value is
+    written."""
 
 
 @lru_cache(2)
 def _exactly(raw: bytes, reading: MessageValues) -> Message:
-    """The message again, with values that know how they are written."""
+    """The message again, with values that know where and how they are written."""
     return reading.read(exact(raw), raw)
 
 
+_STRING = re.compile(rb'[ \t\r\n]*:[ \t\r\n]*(?:\[[ \t\r\n]*)?"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _ASCII_ESCAPE = re.compile(rb"\\u00[0-7]")
+
+
+@lru_cache(2)
+def _has_ascii_escapes(raw: bytes) -> bool:
+    return _ASCII_ESCAPE.search(raw) is not None
 
 
 def _is_unescaped(text: str, raw: bytes) -> bool:
     """True if a string of letters and digits is written without escapes."""
     if isinstance(text, Said):
         return b"\\" not in text.form
-    if _ASCII_ESCAPE.search(raw) is not None:
+    if _has_ascii_escapes(raw):
         raise _DoubtfulForm
     return True
+
+
+def _span(key: str, text: str, message: Message) -> tuple[int, int, bool]:
+    """The inside of a string of a message: its place, its size, and if it has escapes. key: the name of the member that
+    it is, or "" where that is not known."""
+    if isinstance(text, Said):
+        return text.at, len(text.form), b"\\" in text.form
+    raw = message.raw
+    odd = message.most > 2 and (not text.isascii() or _has_ascii_escapes(raw))
+    if not odd and not (message.most > 1 and "/" in text and b"\\/" in raw):  # there is one way to write it
+        quoted = encode_basestring(text).encode()
+        at = raw.find(quoted)
+        if raw.find(quoted, at + 1) < 0:
+            return at + 1, len(quoted) - 2, message.most > 1 and b"\\" in quoted
+    if (found := _STRING.match(raw, _behind(key, message))) is None:
+        raise _DoubtfulForm
+    return found.start(1), len(found[1]), b"\\" in found[1]
+
+
+def _behind(key: str, message: Message) -> int:
+    """The place behind the only key of a name."""
+    raw, named = message.raw, f'"{key}"'.encode()
+    if not key or (message.most > 2 and _has_ascii_escapes(raw)):
+        raise _DoubtfulForm
+    at = raw.find(named)
+    if at < 0 or raw.find(named, at + 1) >= 0:
+        raise _DoubtfulForm
+    return at + len(named)
 
 
 def _numeral_of(number: float, raw: bytes) -> bytes:
@@ -296,12 +319,13 @@ def cell_of(fill: Fill, first: Value | None, other: Value | None) -> Callable[[M
     if fill.how == "between":
         return _by_form(lambda message: _between(message, fill.other, fill.path))
     main, second = _made(fill, first), _made(fill, other)
-    path, instead, is_text = fill.path, fill.other, main is _text
+    path, instead, is_text = fill.path, fill.other, fill.how == "text" and not (first and first.every)
+    key = _key(path)
 
     def cell(message: Message) -> Any:
         values = message.values
         if is_text and type(text := values.get(path)) is str:
-            return _span(text, message.raw)
+            return _span(key, text, message)
         if path in values:
             return main(values[path], message)
         return second(values[instead], message) if instead in values else None
@@ -333,7 +357,7 @@ def _made(fill: Fill, value: Value | None) -> Callable[[Any, Message], Any]:
     if fill.how in ("times", "sum"):
         made = _times if fill.how == "times" else _sum
         return lambda one, message: made(message.every.get(path, [one]), message)
-    how = _FILLS[fill.how]
+    how = partial(_PLACED[fill.how], _key(path)) if fill.how in _PLACED else _FILLS[fill.how]
     if value is None or not value.every:
         return how
     return lambda one, message: how(next((text for text in message.every[path] if isinstance(text, str)), one), message)
@@ -374,13 +398,22 @@ def _between(message: Message, start: str, end: str) -> int | None:
     return None if first is None or last is None or first > last else (last - first) // 1000
 
 
-def _text(value: Any, message: Message) -> tuple[int, int, bool] | None:
-    return _span(value, message.raw) if isinstance(value, str) else None
+def _key(path: str) -> str:
+    """The name of the member at a path; "" for what is none."""
+    return found[1] if (found := _MEMBER.search(path)) is not None else ""
 
 
-def _item(value: Any, message: Message) -> tuple[int, int, bool] | None:
+_MEMBER = re.compile(r"(?:^|/)(\w+)$")
+_NUMBER = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*-?[0-9]+")
+
+
+def _text(key: str, value: Any, message: Message) -> tuple[int, int, bool] | None:
+    return _span(key, value, message) if isinstance(value, str) else None
+
+
+def _item(key: str, value: Any, message: Message) -> tuple[int, int, bool] | None:
     """The string with which an array begins."""
-    return _text(value[0], message) if type(value) is list and value else None
+    return _text(key, value[0], message) if type(value) is list and value else None
 
 
 def _milliseconds(value: Any, message: Message) -> int | None:
@@ -407,8 +440,8 @@ def _whole(text: bytes) -> int | None:
 
 def _integer(value: Any, message: Message) -> Any:
     """The integer that a number says, also as 3.0 or 3e2; ``INVALID`` if it is none, or does not fit."""
-    if type(value) is int:
-        return value if abs(value) <= _GREATEST else INVALID
+    if isinstance(value, int) and type(value) is not bool:
+        return int(value) if abs(value) <= _GREATEST else INVALID
     if not isinstance(value, float):
         return None
     text = _numeral_of(value, message.raw)
@@ -424,9 +457,18 @@ def _integer(value: Any, message: Message) -> Any:
     return -number if text.startswith(b"-") else number
 
 
-def _digits(value: Any, message: Message) -> bytes | None:
+def _digits(key: str, value: Any, message: Message) -> tuple[int, int, bool] | None:
     number = _whole(_numeral_of(value, message.raw)) if _is_number(value) else None
-    return None if number is None else str(number).encode()
+    if number is None:
+        return None
+    if isinstance(value, Whole | Numeral):
+        end = value.at + len(value.form)
+    elif (found := _NUMBER.match(message.raw, _behind(key, message))) is not None:
+        end = found.end()
+    else:
+        raise _DoubtfulForm
+    size = len(str(number))
+    return end - size, size, False
 
 
 def _numeral(value: Any, message: Message) -> Any:
@@ -456,26 +498,34 @@ def _sections(value: Any, message: Message) -> int | None:
     return sum(line.startswith(_SIGIL) for line in value.removeprefix("\ufeff").split("\n"))
 
 
-def _family(value: Any, message: Message) -> bytes | None:
+def _family(key: str, value: Any, message: Message) -> tuple[int, int, bool] | None:
     """The text between the sigil of a channel and its first slash."""
     if not isinstance(value, str) or not value.startswith(_SIGIL) or "/" not in value:
         return None
-    return value[len(_SIGIL) : value.index("/")].encode()
+    start, size, escaped = _span(key, value, message)
+    places = [len(_SIGIL.encode()), len(value[: value.index("/")].encode())]
+    if escaped:
+        places = list(map(EscapeMap(message.raw[start : start + size]).place, places))
+    first, last = places
+    return start + first, last - first, escaped and b"\\" in message.raw[start + first : start + last]
 
 
-_FILLS: dict[str, Callable[[Any, Message], Any]] = {
+_PLACED: dict[str, Callable[[str, Any, Message], Any]] = {
     "text": _text,
-    "integer": _integer,
     "digits": _digits,
+    "item": _item,
+    "family": _family,
+}
+"""Fills that give a place in the message; each takes the name of the member, too."""
+_FILLS: dict[str, Callable[[Any, Message], Any]] = {
+    "integer": _integer,
     "number": _number,
     "time": _time,
     "epoch": _epoch,
     "numeral": _numeral,
-    "item": _item,
     "seconds": _milliseconds,
     "count": lambda value, message: len(value) if type(value) is list else None,
     "sections": _sections,
-    "family": _family,
 }
 
 

@@ -381,36 +381,44 @@ class _Silent(_Text):
 
 
 class Said(str):
-    """A string that knows how it is written."""
+    """A string that knows where and how it is written."""
 
+    at: int
     form: bytes
 
 
 class Numeral(float):
-    """A number that knows how it is written."""
+    """A number that knows where and how it is written."""
 
+    at: int
+    form: bytes
+
+
+class Whole(int):
+    """The same for an integer."""
+
+    at: int
     form: bytes
 
 
 class _Exact(_Silent):
-    """A text of which strings, and numbers that are no integers, know how they are written."""
+    """A text of which strings and numbers know where and how they are written."""
 
     def string(self, start: int) -> tuple[Said, int]:
         text, behind = super().string(start)
         said = Said(text)
-        said.form = self.raw[start + 1 : behind - 1]
+        said.at, said.form = start + 1, self.raw[start + 1 : behind - 1]
         return said, behind
 
     def number(self, place: int) -> tuple[Any, int]:
-        number, behind = super().number(place)
-        if isinstance(number, float):
-            number = Numeral(number)
-            number.form = self.raw[place:behind]
+        value, behind = super().number(place)
+        number = (Whole if isinstance(value, int) else Numeral)(value)
+        number.at, number.form = place, self.raw[place:behind]
         return number, behind
 
 
 def exact(raw: bytes) -> dict[str, Any]:
-    """The good object that ``raw`` is, with values that know how they are written."""
+    """The good object that ``raw`` is, with values that know where and how they are written."""
     value: dict[str, Any] = _Exact(raw, "json", LIMITS, {}).containers(0)[0]
     return value
 
