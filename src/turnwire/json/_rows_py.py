@@ -311,9 +311,8 @@ def _moment(text: str) -> int | None:
 
 @lru_cache(4096)
 def cell_of(fill: Fill, first: Value | None, other: Value | None) -> Callable[[Message], Any]:
-    """The function that gives the cell of a column: a number, the bytes of a text, its place in those of the message
-    with its size and if it has escapes, None for nothing, or ``INVALID``. first, other: the values at the paths of the
-    fill."""
+    """The function that gives the cell of a column: a number, the place of a text in the message with its size and if
+    it has escapes, None for nothing, or ``INVALID``. first, other: the values at the paths of the fill."""
     if fill.how == "constant":
         return lambda message: fill.constant
     if fill.how == "between":

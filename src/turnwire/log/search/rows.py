@@ -307,10 +307,7 @@ class Rows:
                 values[column] = -1
                 bits &= ~bit
             else:
-                if type(said) is bytes:
-                    values[offset], values[length] = self._in_arena(said), len(said)
-                else:
-                    values[column] = said + values.get(column, 0) if is_sum else said
+                values[column] = said + values.get(column, 0) if is_sum else said
                 bits |= bit
         return time, bits
 
