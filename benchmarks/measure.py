@@ -15,7 +15,7 @@ Run = Callable[[], float]
 """Does one unit of work (a message, a pass over the bytes, a file) and returns the seconds it took."""
 
 PEERS = ("msgspec", "polars", "duckdb", "pyarrow", "numpy")
-FEATURES = ("avx2", "bmi2", "pclmulqdq", "avx512bw", "avx512vbmi", "asimd", "pmull")
+FEATURES = ("avx2", "bmi2", "pclmulqdq", "asimd", "pmull")
 
 
 class Ratio(NamedTuple):

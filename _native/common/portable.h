@@ -129,9 +129,7 @@ static inline int tw_processor_has(const char *feature)
     static const struct { char name[13]; uint8_t leaf, in_ecx, bit, kept; } known[] = {
         { "ssse3", 1, 1, 9, 0 },     { "sse4.1", 1, 1, 19, 0 },   { "popcnt", 1, 1, 23, 0 },
         { "pclmul", 1, 1, 1, 0 },    { "avx2", 7, 0, 5, 0x06 },   { "bmi", 7, 0, 3, 0 },
-        { "bmi2", 7, 0, 8, 0 },      { "avx512f", 7, 0, 16, 0xE6 }, { "avx512bw", 7, 0, 30, 0xE6 },
-        { "avx512dq", 7, 0, 17, 0xE6 }, { "avx512vl", 7, 0, 31, 0xE6 }, { "avx512vbmi", 7, 1, 1, 0xE6 },
-        { "avx512vbmi2", 7, 1, 6, 0xE6 },
+        { "bmi2", 7, 0, 8, 0 },
     };
     static uint32_t asked, registers[8][2], kept; /* twice the same by two threads at once */
     if (!asked) {

@@ -11,8 +11,6 @@ cdef extern from *:
         TW_NAMED(1, "avx2");
         TW_NAMED(2, "bmi2");
         TW_NAMED(3, "pclmul");
-        TW_NAMED(4, "avx512f");
-        TW_NAMED(5, "avx512bw");
     #endif
         return "";
     }
@@ -22,4 +20,4 @@ cdef extern from *:
 
 def cpu_features() -> tuple:
     """The features beyond the compiler's baseline that the compiled modules can use on this machine."""
-    return tuple([tw_feature(which).decode() for which in range(6) if tw_feature(which)[0]])
+    return tuple([tw_feature(which).decode() for which in range(4) if tw_feature(which)[0]])

@@ -111,25 +111,6 @@ TW_TARGET("avx2") static int tw_utf8_valid_avx2(const uint8_t *p, size_t n) {
     return _mm256_testz_si256(faults, faults);
 }
 
-/* The faults of a block of 64 bytes, for the scan of nSLIP. */
-#define TW_TABLE_512(table) _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(table)))
-
-TW_TARGET("avx512f,avx512bw") static inline __m512i tw_utf8_faults_512(__m512i now, __m512i before) {
-    const __m512i nibble = _mm512_set1_epi8(0x0F);
-    __m512i carried = _mm512_alignr_epi32(now, before, 12);
-    __m512i one = _mm512_alignr_epi8(now, carried, 15), two = _mm512_alignr_epi8(now, carried, 14);
-    __m512i three = _mm512_alignr_epi8(now, carried, 13);
-    __m512i pair = _mm512_and_si512(
-        _mm512_shuffle_epi8(TW_TABLE_512(TW_FIRST_HIGH), _mm512_and_si512(_mm512_srli_epi16(one, 4), nibble)),
-        _mm512_and_si512(
-            _mm512_shuffle_epi8(TW_TABLE_512(TW_FIRST_LOW), _mm512_and_si512(one, nibble)),
-            _mm512_shuffle_epi8(TW_TABLE_512(TW_SECOND_HIGH), _mm512_and_si512(_mm512_srli_epi16(now, 4), nibble))));
-    __m512i third = _mm512_subs_epu8(two, _mm512_set1_epi8((char)(0xE0 - 0x80)));
-    __m512i fourth = _mm512_subs_epu8(three, _mm512_set1_epi8((char)(0xF0 - 0x80)));
-    __m512i must = _mm512_and_si512(_mm512_or_si512(third, fourth), _mm512_set1_epi8((char)0x80));
-    return _mm512_xor_si512(must, pair);
-}
-
 #endif /* TW_X86 */
 
 /* Which instructions this machine has: 0 none of interest, 1 AVX2. */

@@ -16,14 +16,6 @@
 #include <bmiintrin.h>
 #include <bmi2intrin.h>
 #include <lzcntintrin.h>
-#include <avx512fintrin.h>
-#include <avx512bwintrin.h>
-#include <avx512dqintrin.h>
-#include <avx512vlintrin.h>
-#include <avx512vlbwintrin.h>
-#include <avx512vldqintrin.h>
-#include <avx512vbmiintrin.h>
-#include <avx512vbmi2intrin.h>
 #define _blsr_u64(word) ((word) & ((word) - 1))
 #endif
 #endif

@@ -12,10 +12,6 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
 TW_HERE static TW_APART const uint8_t *TW_AT(tw_long_string)(tw_json *x, const uint8_t *p, uint8_t *has_escapes)
 {
     const uint8_t *start = p;
-    if (tw_json_wide) {
-        const uint8_t *behind = tw_long_string_avx512(x, p, has_escapes);
-        if (behind) return behind;
-    }
     size_t skipped = 0;                      /* bytes of this block that belong to an escape in the last one */
     uint64_t carried = 0, slashes = 0;
     int open = 0;                            /* the last block may have ended inside a character */

@@ -247,8 +247,6 @@ cdef extern from "_native/json/token_runs.h" nogil:
         tw_columns own
     void tw_nslip_tables()
     void tw_other_tables()
-    void tw_run_tables()
-    bint tw_run_by_lanes(bint allowed)
     void tw_choose_run(tw_lines *k)
 
 cdef extern from "_native/json/torn.h" nogil:
@@ -274,23 +272,21 @@ cdef extern from "_native/json/torn.h" nogil:
 
 tw_nslip_tables()
 tw_other_tables()
-tw_run_tables()
 # As secret as what Python hashes its strings with.
 tw_names_key[0], tw_names_key[1] = <uint64_t>hash(b"the names of an object"), <uint64_t>hash(b"and of others")
 
 
-def choose_simd(str most="avx512"):
-    """Chooses the fastest code for this processor, "avx512" (runs of nSLIP), "avx2" or "scalar", but none beyond ``most``,
-    and says which; for tests and ``info``."""
+def choose_simd(str most="avx2"):
+    """Chooses the fastest code for this processor, "avx2" or "scalar", but none beyond ``most``, and says which; for tests
+    and ``info``."""
     global tw_json_level
-    cdef int level = LEVELS.index(most)
-    tw_json_level = tw_best_level(min(level, 1))
-    return LEVELS[tw_json_level + tw_run_by_lanes(level == 2 and tw_json_level == 1)]
+    tw_json_level = tw_best_level(LEVELS.index(most))
+    return LEVELS[tw_json_level]
 
 
-LEVELS = ("scalar", "avx2", "avx512")
+LEVELS = ("scalar", "avx2")
 # TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the others are tested against.
-SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
+SIMD = choose_simd("avx2" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
 
 
 cdef class Plan:

@@ -131,60 +131,6 @@ TW_JSON_AVX2 TW_ALWAYS int tw_is_text_avx2(const uint8_t *p, const uint8_t *text
     return _mm256_movemask_epi8(same) == -1;
 }
 
-/* Keeps a mask out of the registers of masks, which are slower to count with. */
-#define TW_IN_REGISTER(mask) __asm__("" : "+r"(mask))
-
-/* True if long strings are read in vectors of 64 bytes. */
-static int tw_json_wide;
-
-/* The same as tw_long_string_avx2 of json/object.h: behind the string, or NULL where it is bad or too near to the end of what may
- * be read. */
-TW_TARGET("avx512f,avx512bw,bmi") static TW_APART const uint8_t *tw_long_string_avx512(const tw_json *x, const uint8_t *p,
-                                                                                      uint8_t *has_escapes)
-{
-    const __m512i quote = _mm512_set1_epi8('"'), slash = _mm512_set1_epi8('\\'), space = _mm512_set1_epi8(' ');
-    const __m512i nibble = _mm512_set1_epi8(0x0F), lows = TW_TABLE_512(tw_simple_low), highs = TW_TABLE_512(tw_simple_high);
-    __m512i before = _mm512_setzero_si512(), faults = before;
-    size_t skipped = 0;
-    uint64_t carried = 0, slashes = 0, open = 0;
-    for (; p < x->end && x->hard - p >= 64; p += 64) {
-        __m512i v = _mm512_loadu_si512((const void *)p);
-        __m512i both = _mm512_and_si512(
-            _mm512_shuffle_epi8(lows, _mm512_and_si512(v, nibble)),
-            _mm512_shuffle_epi8(highs, _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble)));
-        uint64_t all = _mm512_cmpeq_epi8_mask(v, slash), high = (uint64_t)_mm512_movepi8_mask(v);
-        uint64_t quotes = _mm512_cmpeq_epi8_mask(v, quote), control = _mm512_cmplt_epu8_mask(v, space);
-        uint64_t others = _mm512_testn_epi8_mask(both, both);
-        TW_IN_REGISTER(all); TW_IN_REGISTER(high); TW_IN_REGISTER(quotes); TW_IN_REGISTER(control); TW_IN_REGISTER(others);
-        uint64_t escaped = tw_escaped_bytes(all, &carried), close = quotes & ~escaped;
-        uint64_t inside = (close - 1) & ~close; /* all of them where none closes it */
-        if (control & inside) return NULL;
-        slashes |= all & inside;
-        escaped &= others & inside & ~(uint64_t)0 << skipped;
-        skipped = 0;
-        while (escaped) {                    /* \u, or bad */
-            int at = tw_low_zeros(escaped) - 1, size = tw_escape_size(p + at, x->end);
-            if (!size) return NULL;
-            size_t behind = (size_t)(at + size);
-            skipped = behind < 64 ? 0 : behind - 64;
-            escaped = behind < 64 ? escaped & ~(uint64_t)0 << behind : 0;
-        }
-        if ((high & inside) | open) {
-            v = _mm512_maskz_mov_epi8(inside, v);
-            faults = _mm512_or_si512(faults, tw_utf8_faults_512(v, before));
-            before = v;
-        }
-        open = (high & inside) >> 61;
-        if (close) {
-            p += tw_low_zeros(close);
-            if (p >= x->end || _mm512_test_epi8_mask(faults, faults)) return NULL;
-            *has_escapes |= slashes != 0;
-            return p + 1;
-        }
-    }
-    return NULL;
-}
-
 /* By a mask of eight bits: the places of the bits that are set, by which a shuffle moves the bytes that are kept to the front.
  * Filled at import. */
 static uint8_t tw_kept_of_eight[256][8];

@@ -1,6 +1,7 @@
 /* Runs of nSLIP among other wires: where one line after the other begins with a record and ends with it, these records are
- * read by the code of nslip/avx2.h, some dozens at a time, and become rows column by column. All that a line may be beside that (an object, a mark, a sign, a time at its head) cannot stand in such a line,
- * marks apart, which are looked for. The first line that is anything else ends the run: it is read as any line is.
+ * read by the code of nslip/avx2.h, some dozens at a time, and become rows column by column. All that a line may be beside
+ * that (an object, a mark, a sign, a time at its head) cannot stand in such a line, marks apart, which are looked for. The
+ * first line that is anything else ends the run: it is read as any line is.
  */
 #ifndef TURNWIRE_JSON_TOKEN_RUNS_H
 #define TURNWIRE_JSON_TOKEN_RUNS_H
@@ -8,7 +9,7 @@
 #include "others.h"
 
 #ifdef TW_X86
-#include "_native/nslip/avx512.h"
+#include "_native/nslip/avx2.h"
 
 enum { TW_RUN = 64 };                        /* records that are read before their rows are filled */
 
@@ -19,43 +20,33 @@ typedef struct {
     uint8_t act[TW_RUN];
 } tw_run;
 
-static int tw_run_lanes;                    /* the code of nslip/avx512.h is in use */
-
 /* Up to `room` records, each in a line of its own from k->position on. How many, and *end: behind the last line. all (a
  * constant): every column of nSLIP is wanted. */
-#define TW_READ_RUN(name, INLINE, row, any_row, state_type, first_state)                                            \
-    INLINE size_t name##_in(const tw_lines *k, const tw_columns *c, size_t room, int keep, size_t *end, int all,    \
-                            uint32_t wanted)                                                                        \
-    {                                                                                                               \
-        const uint8_t *s = k->s;                                                                                    \
-        size_t p = k->position, stop = k->stop, size = k->size, n = 0;                                              \
-        state_type state = first_state(n);                                                                          \
-        for (; n < room && p + TW_READ <= size && s[p] == '@'; n++) {                                               \
-            int64_t line = k->line + (int64_t)n;                                                                    \
-            uint32_t length = 0;                                                                                    \
-            if (tw_usual(s + p)) length = row(c, s, p, k->limit, k->base, line, n, &state, all, wanted);            \
-            if (!length) length = any_row(c, s, p, size, k->limit, k->base, line, n, &state, all, wanted, keep);    \
-            size_t behind = p + length;                                                                             \
-            if (length && behind < stop && s[behind] == '\r') behind++;                                             \
-            if (!length || behind >= stop || s[behind] != '\n') break;                                              \
-            p = behind + 1;                                                                                         \
-        }                                                                                                           \
-        *end = p;                                                                                                   \
-        return n;                                                                                                   \
+TW_INLINE_AVX2 size_t tw_run_of(const tw_lines *k, const tw_columns *c, size_t room, int keep, size_t *end, int all,
+                                uint32_t wanted)
+{
+    const uint8_t *s = k->s;
+    size_t p = k->position, stop = k->stop, size = k->size, n = 0, zeroed = 0;
+    for (; n < room && p + TW_READ <= size && s[p] == '@'; n++) {
+        int64_t line = k->line + (int64_t)n;
+        uint32_t length = 0;
+        if (tw_usual(s + p)) length = tw_row_avx2(c, s, p, k->limit, k->base, line, n, &zeroed, all, wanted);
+        if (!length) length = tw_any_row_avx2(c, s, p, size, k->limit, k->base, line, n, all, keep);
+        size_t behind = p + length;
+        if (length && behind < stop && s[behind] == '\r') behind++;
+        if (!length || behind >= stop || s[behind] != '\n') break;
+        p = behind + 1;
     }
+    *end = p;
+    return n;
+}
 
-/* Each twice, so that the columns that everybody wants are stored without a question. */
-#define TW_READ_RUNS(name, TARGET, INLINE, row, any_row, state_type, first_state)                                   \
-    TW_READ_RUN(name, INLINE, row, any_row, state_type, first_state)                                                \
-    TARGET static size_t name(const tw_lines *k, const tw_columns *c, size_t room, int keep, size_t *end,           \
-                              uint32_t wanted)                                                                      \
-    {                                                                                                               \
-        return wanted == TW_WANTED_ALL ? name##_in(k, c, room, keep, end, 1, ~0u)                                   \
-                                       : name##_in(k, c, room, keep, end, 0, wanted);                               \
-    }
-
-TW_READ_RUNS(tw_read_run_avx2, TW_AVX2, TW_INLINE_AVX2, tw_row_avx2, tw_any_row_avx2, size_t, (size_t))
-TW_READ_RUNS(tw_read_run_lanes, TW_LANES, TW_INLINE_LANES, tw_row_lanes, tw_any_row_lanes, tw_kept, tw_keep_lanes)
+/* The same; compiled twice, so that the columns that everybody wants are stored without a question. */
+TW_AVX2 static size_t tw_read_run(const tw_lines *k, const tw_columns *c, size_t room, int keep, size_t *end)
+{
+    uint32_t wanted = tw_wanted(c);
+    return wanted == TW_WANTED_ALL ? tw_run_of(k, c, room, keep, end, 1, ~0u) : tw_run_of(k, c, room, keep, end, 0, wanted);
+}
 
 /* The target of a row of numbers: into its column, or where nobody asked for it into `spare`. */
 static inline uint64_t *tw_run_numbers(const tw_column *c, size_t row, uint64_t *spare)
@@ -180,8 +171,7 @@ static int tw_other_run(tw_lines *k)
         t.length = c->length + first;
         t.line = c->line ? c->line + first : NULL;
         t.room = room;
-        n = tw_run_lanes ? tw_read_run_lanes(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t))
-                             : tw_read_run_avx2(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t));
+        n = tw_read_run(k, &t, room, o->flags & TW_KEEP, &end);
         if (!n) break;
         int result = tw_fill_run(k, o, &run, first, n);
         if (result != TW_FINE) return result;
@@ -194,26 +184,6 @@ static int tw_other_run(tw_lines *k)
     return TW_FINE;
 }
 #endif
-
-/* After tw_other_tables. */
-static void tw_run_tables(void)
-{
-#ifdef TW_X86
-    tw_lane_tables();
-#endif
-}
-
-/* Takes the code of nslip/avx512.h for runs where `allowed`, and the processor has it; says if. */
-static int tw_run_by_lanes(int allowed)
-{
-#ifdef TW_X86
-    tw_json_wide = tw_run_lanes = allowed && tw_has_lanes();
-    return tw_run_lanes;
-#else
-    (void)allowed;
-    return 0;
-#endif
-}
 
 /* The hook of the search for the code that is in use. */
 static void tw_choose_run(tw_lines *k)

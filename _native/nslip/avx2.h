@@ -2,8 +2,8 @@
  *
  * Masks of 64 bytes at a time, quote parity by carry-less multiplication, every rule checked on whole masks, and base62 by
  * multiply-and-add for several fields at once, so that neither the number of digits nor the number of slots costs a
- * mispredicted branch. All this accepts a part of what tw_nslip_parse accepts and nothing else. For the loop of json/token_runs.h
- * and for that of the search of all wires (json/token_runs.h). */
+ * mispredicted branch. All this accepts a part of what tw_nslip_parse accepts and nothing else. Called by json/others.h and
+ * json/token_runs.h. */
 #ifndef TURNWIRE_NSLIP_AVX2_H
 #define TURNWIRE_NSLIP_AVX2_H
 
@@ -490,70 +490,44 @@ TW_INLINE_AVX2 uint32_t tw_any_record(const uint8_t *s, size_t room, int keep, t
     return f->length;
 }
 
-/* The parts of a row: by kind its number, 0 where there is none; the texts, from the '@' on, and TW_STATUS_ESCAPED and
- * TW_TAG_ESCAPED; a bit for each kind. */
-typedef struct {
-    uint64_t value[TW_KINDS];
-    size_t first[2], size[2];
-    uint32_t seen, length, escaped;
-} tw_row;
-
-/* Row n from the record at s[at]. With `all` (a constant) every column is wanted. */
-TW_ALWAYS void tw_store_any(const tw_columns *restrict c, size_t at, int64_t base, int64_t line, size_t n,
-                            const tw_row *restrict r, int all)
-{
-    uint32_t present = r->seen & ((1u << TW_SLOTS) - 1);
-    int known = r->value[TW_F] <= TW_MAX_FRAME;
-    present |= known ? TW_FRAME_KNOWN : TW_KEPT;
-    present |= r->escaped | ((r->seen >> TW_OTHER) & 1 ? TW_KEPT : 0);
-    for (int i = 0; i < 2; i++) {
-        int64_t here = -(int64_t)((present >> (i ? TW_TAG : TW_STATUS)) & 1);
-        if (!all && !c->text_offset[i]) continue;
-        c->text_offset[i][n] = (int64_t)(at + r->first[i]) & here;
-        c->text_length[i][n] = (int64_t)r->size[i] & here;
-    }
-    if (all || c->offset) c->offset[n] = base + (int64_t)at;
-    if (all || c->length) c->length[n] = (int64_t)r->length;
-    if (all || c->line) c->line[n] = line;
-    if (all || c->present) c->present[n] = (uint16_t)present;
-    if (all || c->act) c->act[n] = (uint8_t)r->value[TW_A];
-    if (all || c->frame) c->frame[n] = known ? (uint8_t)r->value[TW_F] : 255;
-    for (int i = TW_CONV; i < TW_HEADERS; i++)
-        if (all || c->head[i]) c->head[i][n] = r->value[TW_C + i - TW_CONV];
-    for (int i = 0; i < TW_SLOTS; i++)
-        if (all ? i != TW_STATUS && i != TW_TAG : c->ints[i] != NULL) c->ints[i][n] = r->value[i];
-}
-
-/* Row n from the record at s[at], as tw_row_avx2, for records of any shape. */
-TW_INLINE_AVX2 uint32_t tw_any_row_avx2(const tw_columns *c, const uint8_t *s, size_t at, size_t size, size_t limit,
-                                        int64_t base, int64_t line, size_t n, size_t *state, int all, uint32_t wanted,
-                                        int keep)
+/* Row n from the record at s[at], as tw_row_avx2, for records of any shape. With `all` (a constant) every column is wanted. */
+TW_INLINE_AVX2 uint32_t tw_any_row_avx2(const tw_columns *restrict c, const uint8_t *s, size_t at, size_t size, size_t limit,
+                                        int64_t base, int64_t line, size_t n, int all, int keep)
 {
     tw_any f;
-    tw_row r;
-    (void)state;
-    (void)wanted;
-    r.length = tw_any_record(s + at, size - at, keep, &f);
-    if (!r.length || r.length > limit) return 0;
-    r.seen = f.seen;
-    r.escaped = 0;
-    for (int i = 0; i < TW_KINDS; i++) r.value[i] = f.number[f.field[i]];
+    uint32_t length = tw_any_record(s + at, size - at, keep, &f);
+    if (!length || length > limit) return 0;
+    int known = f.number[f.field[TW_F]] <= TW_MAX_FRAME;
+    uint32_t present = f.seen & ((1u << TW_SLOTS) - 1);
+    present |= known ? TW_FRAME_KNOWN : TW_KEPT;
+    present |= (f.seen >> TW_OTHER) & 1 ? TW_KEPT : 0;
     for (int i = 0; i < 2; i++) {
         uint32_t field = f.field[i ? TW_TAG : TW_STATUS];
-        r.first[i] = f.place[field] + 3;
-        r.size[i] = f.place[field + 1] - f.place[field] - 4;
-        if (f.escaped && field != TW_NO_FIELD && memchr(s + at + r.first[i], '\\', r.size[i]))
-            r.escaped |= i ? TW_TAG_ESCAPED : TW_STATUS_ESCAPED;
+        size_t first = at + f.place[field] + 3, text = f.place[field + 1] - f.place[field] - 4;
+        int64_t here = -(int64_t)(field != TW_NO_FIELD);
+        if (f.escaped && here && memchr(s + first, '\\', text)) present |= i ? TW_TAG_ESCAPED : TW_STATUS_ESCAPED;
+        if (!all && !c->text_offset[i]) continue;
+        c->text_offset[i][n] = (int64_t)first & here;
+        c->text_length[i][n] = (int64_t)text & here;
     }
-    tw_store_any(c, at, base, line, n, &r, all);
-    return r.length;
+    if (all || c->offset) c->offset[n] = base + (int64_t)at;
+    if (all || c->length) c->length[n] = (int64_t)length;
+    if (all || c->line) c->line[n] = line;
+    if (all || c->present) c->present[n] = (uint16_t)present;
+    if (all || c->act) c->act[n] = (uint8_t)f.number[f.field[TW_A]];
+    if (all || c->frame) c->frame[n] = known ? (uint8_t)f.number[f.field[TW_F]] : 255;
+    for (int i = TW_CONV; i < TW_HEADERS; i++)
+        if (all || c->head[i]) c->head[i][n] = f.number[f.field[TW_C + i - TW_CONV]];
+    for (int i = 0; i < TW_SLOTS; i++)
+        if (all ? i != TW_STATUS && i != TW_TAG : c->ints[i] != NULL) c->ints[i][n] = f.number[f.field[i]];
+    return length;
 }
 
 /* The same, called. */
 TW_AVX2 static TW_UNUSED uint32_t tw_any_row_apart(const tw_columns *c, const uint8_t *s, size_t at, size_t size, size_t limit,
                                          int64_t base, int64_t line, size_t n, int keep)
 {
-    return tw_any_row_avx2(c, s, at, size, limit, base, line, n, NULL, 0, 0, keep);
+    return tw_any_row_avx2(c, s, at, size, limit, base, line, n, 0, keep);
 }
 #endif
 

@@ -1,4 +1,4 @@
-"""Scans of nSLIP by AVX-512, AVX2, scalar C and pure Python find the same in any bytes, however they are cut."""
+"""Scans of nSLIP by AVX2, scalar C and pure Python find the same in any bytes, however they are cut."""
 
 from __future__ import annotations
 

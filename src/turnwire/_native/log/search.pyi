@@ -16,7 +16,7 @@ CSP_REASONS = REASONS
 LEVELS: tuple[str, ...]
 SIMD: str
 
-def choose_simd(most: str = "avx512") -> str: ...
+def choose_simd(most: str = "avx2") -> str: ...
 def searched(
     finder: Any,
     block: Any,
