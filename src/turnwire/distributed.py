@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from functools import partial
 from hashlib import file_digest
 from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from turnwire.atomic import AtomicFile, sweep, sync_directory
@@ -31,8 +32,8 @@ __all__ = ["Manifest", "dask_scan", "run_block"]
 
 NAME = "manifest.ndjson"
 _OURS = re.compile(r"\d{6,}-[0-9a-f]{32}\.parquet")
-RECORDS, REJECTS = "records", "rejects"
-"""The folders of an output directory: for each block a file of the same name in both."""
+FOLDERS = {"output": "records", "quarantine": "rejects"}
+"""The files of a block, and the folders of an output directory in which they are, of the same name in both."""
 TALLIES = ("records", "rejects", "selected", "record_bytes", "reject_bytes", "text_bytes", "bytes")
 """The sums of ``scan.counts`` that a row of the manifest has."""
 PATIENCE = 60.0
@@ -63,7 +64,7 @@ def run_block(block: Block, out: str, index: int) -> dict[str, Any]:
     key = block.key
     name = file_name(index, key)
     found = read_block(block)
-    places = [Path(out, folder, name) for folder in (RECORDS, REJECTS)]
+    places = [Path(out, folder, name) for folder in FOLDERS.values()]
     for place in places:
         place.parent.mkdir(parents=True, exist_ok=True)
     for _ in written(found, FileOutput(places[0], found.columns, "parquet")):
@@ -78,8 +79,7 @@ def run_block(block: Block, out: str, index: int) -> dict[str, Any]:
         **{name: getattr(counts, name) for name in TALLIES},
         "wires": counts.wires,
         "reasons": counts.reasons,
-        "output": described(out, RECORDS, name),
-        "quarantine": described(out, REJECTS, name),
+        **{what: described(out, f"{folder}/{name}") for what, folder in FOLDERS.items()},
     }
 
 
@@ -89,12 +89,12 @@ def named(block: Block, index: int) -> dict[str, Any]:
     return {"block": part, "key": block.key, "index": index}
 
 
-def described(out: str, folder: str, name: str) -> dict[str, Any]:
+def described(out: str | os.PathLike[str], name: str) -> dict[str, Any]:
     """A written file as the manifest describes it: its name below ``out``, its size and its SHA-256."""
-    path = Path(out, folder, name)
+    path = Path(out, name)
     with open(path, "rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
-    return {"file": f"{folder}/{name}", "size": path.stat().st_size, "sha256": digest}
+    return {"file": name, "size": path.stat().st_size, "sha256": digest}
 
 
 class Manifest:
@@ -175,23 +175,20 @@ class Manifest:
         """Returns the row of a finished block if its files still match it byte for byte, and renames them for
         ``index``."""
         for row in self.of_state("done"):
-            if row["key"] == block.key and self._verified(row):
-                return self._renamed(row, file_name(index, block.key), index)
+            try:
+                good = row["key"] == block.key and all(
+                    described(self.out, row[what]["file"]) == row[what] for what in FOLDERS
+                )
+            except OSError:
+                continue
+            if good:
+                kept = {**row, "index": index}
+                for what, folder in FOLDERS.items():
+                    name = f"{folder}/{file_name(index, block.key)}"
+                    os.replace(self.out / row[what]["file"], self.out / name)
+                    kept[what] = {**row[what], "file": name}
+                return kept
         return None
-
-    def _verified(self, row: dict[str, Any]) -> bool:
-        files = (row[what] for what in ("output", "quarantine"))
-        try:
-            return all(described(str(self.out), *file["file"].split("/")) == file for file in files)
-        except OSError:
-            return False
-
-    def _renamed(self, row: dict[str, Any], name: str, index: int) -> dict[str, Any]:
-        row = {**row, "index": index}
-        for what, folder in (("output", RECORDS), ("quarantine", REJECTS)):
-            os.replace(self.out / row[what]["file"], self.out / folder / name)
-            row[what] = {**row[what], "file": f"{folder}/{name}"}
-        return row
 
     def finish(self) -> None:
         """Rewrites all rows in order, with ``first_record``, and removes files of blocks outside the plan and partial
@@ -204,7 +201,7 @@ class Manifest:
         with AtomicFile(self.path) as file:
             for row in self.rows:
                 file.write(_line(row))
-        for folder, what in ((RECORDS, "output"), (REJECTS, "quarantine")):
+        for what, folder in FOLDERS.items():
             if not (self.out / folder).is_dir():  # no block had anything to write
                 continue
             kept = {path.name for path in self.paths(what)}
@@ -214,7 +211,7 @@ class Manifest:
                     path.unlink()
 
 
-_DONE = {**dict.fromkeys(TALLIES, int), "wires": dict, "reasons": dict, "output": dict, "quarantine": dict}
+_DONE = {**dict.fromkeys(TALLIES, int), **dict.fromkeys(("wires", "reasons", *FOLDERS), dict)}
 
 
 def _row(line: bytes, place: str) -> dict[str, Any]:
@@ -223,8 +220,7 @@ def _row(line: bytes, place: str) -> dict[str, Any]:
         row: dict[str, Any] = json.loads(line)
         needed = {"key": str, "state": str, "index": int, "block": dict, **(_DONE if row["state"] == "done" else {})}
         good = all(isinstance(row[name], kind) for name, kind in needed.items())
-        files = [row[name]["file"] for name in ("output", "quarantine") if name in needed]
-        good = good and all(file.count("/") == 1 for file in files)
+        good = good and all(row[what]["file"].count("/") == 1 for what in FOLDERS if what in needed)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         good = False
     if not good:
@@ -275,15 +271,33 @@ def dask_scan(
     if options.get("errors") == "raise":
         text = 'on many machines, errors must be "collect" or "skip": blocks have no first fault to raise'
         raise UnknownName("errors", "raise", ("collect", "skip"), text)
-    distributed()
+    package = distributed()
     arrow()
-    place = Path(os.path.abspath(out))
-    blocks = planned(paths, wire=wire, block_bytes=block_bytes, **options)
-    manifest = Manifest(place)
-    todo = _todo(manifest, blocks, resume)
+    manifest = Manifest(os.path.abspath(out))
+    todo = _todo(manifest, planned(paths, wire=wire, block_bytes=block_bytes, **options), resume)
+
+    def ended(index: int, block: Block, row: Any) -> None:
+        if isinstance(row, BaseException):
+            dead = isinstance(row, package.scheduler.KilledWorker)
+            text = f"{type(row).__name__}: {row}"
+            text = "every worker that ran this block died, even when the block ran alone" if dead else text
+            row = {**named(block, index), "state": "quarantined" if dead else "failed", "error": text}
+        manifest.add(row)
+        if progress is not None:
+            progress(manifest)
+
     if (first := next(todo, None)) is not None:
         with _connected(client) as connected:
-            _Run(connected, manifest, patience, progress, run).all(chain([first], todo))
+            submit = partial(connected.submit, run, pure=False, retries=RETRIES)
+            killers: list[tuple[int, Block]] = []  # those that were there when workers died too often
+            for index, block, row in _outcomes(connected, submit, manifest.out, chain([first], todo), patience):
+                if isinstance(row, package.scheduler.KilledWorker):
+                    killers.append((index, block))
+                else:
+                    ended(index, block, row)
+            for one in sorted(killers, key=itemgetter(0)):
+                for outcome in _outcomes(connected, submit, manifest.out, iter([one]), patience):
+                    ended(*outcome)
     manifest.finish()
     return manifest
 
@@ -351,87 +365,32 @@ def _connected(client: Any) -> Iterator[Any]:
     yield client
 
 
-class _Run:
-    """The blocks under way on one cluster."""
-
-    def __init__(
-        self,
-        client: Any,
-        manifest: Manifest,
-        patience: float,
-        progress: Callable[[Manifest], None] | None,
-        run: Callable[..., dict[str, Any]],
-    ) -> None:
-        self._client = client
-        self._manifest = manifest
-        self._patience = patience
-        self._progress = progress
-        self._run = run
-        self._name = token_hex(4)  # Dask remembers what a key gave: another run is another task
-        self._killed = distributed().scheduler.KilledWorker
-        self._seen = time.monotonic()
-
-    def all(self, todo: Iterator[tuple[int, Block]]) -> None:
-        """Runs all blocks, then those alone that were there when workers died."""
-        for index, block in sorted(self._killers(todo), key=lambda suspect: suspect[0]):
-            if self._killers(iter([(index, block)])):
-                text = "every worker that ran this block died, even when the block ran alone"
-                self._ended({**named(block, index), "state": "quarantined", "error": text})
-
-    def _killers(self, todo: Iterator[tuple[int, Block]]) -> list[tuple[int, Block]]:
-        """Runs blocks; returns those that were there when workers died too often."""
-        running: dict[Any, tuple[int, Block]] = {}
-        suspects: list[tuple[int, Block]] = []
-        try:
-            while True:
-                free = max(8, _AHEAD * self._threads()) - len(running)
-                running |= {self._submitted(*one): one for one in islice(todo, max(free, 0))}
-                if not running:
-                    return suspects
-                for future, outcome in self._outcomes(list(running)):
-                    index, block = running.pop(future)
-                    if isinstance(outcome, self._killed):
-                        suspects.append((index, block))
-                    elif isinstance(outcome, dict):
-                        self._ended(outcome)
-                    else:
-                        text = f"{type(outcome).__name__}: {outcome}"
-                        self._ended({**named(block, index), "state": "failed", "error": text})
-        finally:
-            if running:
-                self._client.cancel(list(running))
-
-    def _submitted(self, index: int, block: Block) -> Any:
-        key = f"turnwire-{self._name}-{index}-{token_hex(4)}"
-        arguments = block, str(self._manifest.out), index
-        return self._client.submit(self._run, *arguments, key=key, pure=False, retries=RETRIES)
-
-    def _threads(self) -> int:
-        workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        return sum(worker["nthreads"] for worker in workers.values())
-
-    def _outcomes(self, running: list[Any]) -> Iterator[tuple[Any, dict[str, Any] | BaseException]]:
-        """The rows or errors of some that have ended, if there are any within a second. Raises TimeoutError when there
-        has been nobody to run them for too long."""
-        try:
-            ended = distributed().wait(running, timeout=_LOOK, return_when="FIRST_COMPLETED").done
-        except TimeoutError:
+def _outcomes(
+    client: Any, submit: Callable[..., Any], out: Path, todo: Iterator[tuple[int, Block]], patience: float
+) -> Iterator[tuple[int, Block, Any]]:
+    """Runs blocks, a few for each thread at a time: each with the row of the manifest or the error that it gave, as
+    they end. Raises TimeoutError when there has been nobody to run them for too long."""
+    running: dict[Any, tuple[int, Block]] = {}
+    seen = time.monotonic()
+    try:
+        while True:
+            workers = client.scheduler_info(n_workers=-1)["workers"].values()
+            threads = sum(worker["nthreads"] for worker in workers)
             now = time.monotonic()
-            self._seen = now if self._threads() else self._seen
-            if now - self._seen > self._patience:
-                raise TimeoutError(f"no Dask worker for {self._patience:g} s; continue later with resume") from None
-            return
-        except CancelledError:
-            raise ConnectionError("the Dask scheduler lost the blocks; continue later with resume") from None
-        for future in ended:
-            self._seen = time.monotonic()
-            if future.status == "error":
-                yield future, future.exception()
-            elif future.status == "finished":
-                with suppress(TimeoutError):  # the worker died that still held the row: the block is run again
-                    yield future, future.result(timeout=_LOOK)
-
-    def _ended(self, row: dict[str, Any]) -> None:
-        self._manifest.add(row)
-        if self._progress is not None:
-            self._progress(self._manifest)
+            seen = now if threads else seen
+            if now - seen > patience:
+                raise TimeoutError(f"no Dask worker for {patience:g} s; continue later with resume")
+            free = max(8, _AHEAD * threads) - len(running)
+            running |= {submit(block, str(out), index): (index, block) for index, block in islice(todo, max(free, 0))}
+            if not running:
+                return
+            with suppress(TimeoutError):  # none has ended, or the worker died that still held its row
+                ended = distributed().wait([*running], timeout=_LOOK, return_when="FIRST_COMPLETED").done
+                for future in ended:
+                    row = future.exception() if future.status == "error" else future.result(timeout=_LOOK)
+                    yield *running.pop(future), row
+    except CancelledError:
+        raise ConnectionError("the Dask scheduler lost the blocks; continue later with resume") from None
+    finally:
+        if running:
+            client.cancel([*running])

@@ -36,6 +36,16 @@ def poison(block: Block, out: str, index: int) -> dict[str, Any]:
     return run_block(block, out, index)
 
 
+def failing_at_first(block: Block, out: str, index: int) -> dict[str, Any]:
+    """The server of files does not answer, but for the third time."""
+    for attempt in range(2):
+        marker = Path(out).parent / f"asked-{index}-{attempt}"
+        if not marker.exists():
+            marker.touch()
+            raise TimeoutError("no answer")
+    return run_block(block, out, index)
+
+
 def counting(block: Block, out: str, index: int) -> dict[str, Any]:
     """Leaves a file that says which block was run."""
     (Path(out).parent / f"ran-{index}").touch()

@@ -23,7 +23,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 import turnwire  # noqa: E402
 from tests.cli.running import turnwire as turnwire_command  # noqa: E402
-from tests.distributed.blocks import MARKER, counting, killed_once, planned_with_others, poison  # noqa: E402
+from tests.distributed.blocks import MARKER, counting, failing_at_first, killed_once, planned_with_others, poison  # noqa: E402
 from tests.log.engines import UPSTREAM  # noqa: E402
 from turnwire.distributed import NAME, Manifest, dask_scan, local_cluster, run_block  # noqa: E402
 from turnwire.log import plan, write  # noqa: E402
@@ -177,6 +177,12 @@ def test_a_block_that_fails_is_named_and_the_others_are_done(client: Any, logs: 
     failed = manifest.of_state("failed")
     assert failed and all("file_changed" in row["error"] for row in failed)
     assert not manifest.complete
+
+
+def test_a_block_is_tried_again_after_an_error_of_the_system(client: Any, logs: Path) -> None:
+    manifest = run(client, logs, run=failing_at_first)
+    assert manifest.complete and len(list(logs.parent.glob("asked-*"))) == 2 * len(manifest.rows)
+    assert many(manifest) == one_scan(logs)
 
 
 def test_nobody_to_run_it(logs: Path) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from turnwire.distributed import NAME, Manifest, _Run, _todo, dask_scan, run_block
+from turnwire.distributed import NAME, Manifest, _todo, dask_scan, run_block
 from turnwire.errors import UnknownName
 from turnwire.log import plan
 
@@ -161,16 +159,6 @@ def test_what_is_done_no_more_leaves_the_manifest_that_goes_on(tmp_path: Path, l
     assert [json.loads(line)["key"] for line in (tmp_path / NAME).read_bytes().splitlines()] == [first.key]
 
 
-def test_each_block_that_ends_is_told_however_it_ended() -> None:
-    told: list[str] = []
-    run = object.__new__(_Run)
-    run._manifest = SimpleNamespace(add=lambda row: told.append(row["state"]))
-    run._progress = lambda manifest: told.append("told")
-    for state in ("failed", "done", "quarantined"):
-        run._ended({"state": state})
-    assert told == ["failed", "told", "done", "told", "quarantined", "told"]
-
-
 @pytest.mark.parametrize("errors", ["collect", "skip", "raise"])
 def test_blocks_have_no_first_error_to_raise(tmp_path: Path, errors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is connected to where there is nothing to do."""
@@ -186,19 +174,3 @@ def test_blocks_have_no_first_error_to_raise(tmp_path: Path, errors: str, monkey
         (tmp_path / "out" / folder).mkdir(parents=True)
     manifest = dask_scan(str(tmp_path / "logs"), out=tmp_path / "out", errors=errors, resume=True)
     assert (manifest.rows, manifest.complete, manifest.path.read_bytes()) == ([], True, b"")
-
-
-def test_what_is_submitted_may_fail_and_be_tried_again() -> None:
-    """After an error of the system, twice; Dask remembers what a key gave, so that no two tasks have one."""
-    asked: list[dict[str, Any]] = []
-    run = object.__new__(_Run)
-    client = SimpleNamespace(submit=lambda *arguments, **options: asked.append({"arguments": arguments, **options}))
-    manifest = SimpleNamespace(out=Path("there"))
-    run.__dict__.update(_client=client, _manifest=manifest, _run=run_block, _name="a run")
-    block = object()
-    submitted: Any = run._submitted
-    for index in (0, 0, 1):
-        submitted(index, block)
-    assert [one["arguments"] for one in asked] == [(run_block, block, "there", at) for at in (0, 0, 1)]
-    assert [(one["retries"], one["pure"]) for one in asked] == [(2, False)] * 3
-    assert len({one["key"] for one in asked}) == 3
