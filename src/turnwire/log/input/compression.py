@@ -27,7 +27,7 @@ except ImportError:  # a Python built without lzma
     LZMAError = zlib.error  # type: ignore[assignment, misc]
 
 _GZIP = b"\x1f\x8b\x08"
-ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = tuple(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
 """The first bytes of a frame of zstd that holds no data (RFC 8878, 3.1.2)."""
 # A digit for the size of blocks, then the mark of the first block, or that of the end where there is none.
@@ -37,7 +37,7 @@ _SIGNS = {
     _GZIP: "gzip",
     **dict.fromkeys(_BZIP2, "bzip2"),
     b"\xfd7zXZ\0": "xz",
-    **dict.fromkeys((ZSTD, *_SKIPPABLE), "zstd"),
+    **dict.fromkeys((_ZSTD, *_SKIPPABLE), "zstd"),
 }
 LONGEST_MAGIC = 10
 """Bytes that tell a compressed stream."""
@@ -116,6 +116,10 @@ _CHUNK = 32 << 10
 _OUT = 1 << 20
 _PIECE = 256
 """Bytes that bzip2 and xz are given at once: where they fail, what these alone would give is lost."""
+_ZSTD_PIECE = 2048
+"""The same of zstd: few enough that the largest blocks in them fit into memory (64 MiB)."""
+_ZSTD_HEAD = 18
+"""Bytes of the longest head of a frame of zstd."""
 _XZ_MEMORY = 80 << 20
 """Memory with which all presets of xz are read (the largest, -9, takes 65 MiB)."""
 
@@ -289,69 +293,27 @@ def _until_broken(inflate: Any, feed: _Feed, text: str) -> _Chunks:
     raise _Broken(Reason.BAD_COMPRESSION, feed.place, text)
 
 
-# --- zstd (RFC 8878) -------------------------------------------------------------------------------------------------
+# --- zstd (RFC 8878), bzip2 and xz -----------------------------------------------------------------------------------
 
 
 def _zstd(feed: _Feed, limits: Limits) -> _Chunks:
     with needs("zstd", "zstd needs the package zstandard"):
         import zstandard
-    decompressor = zstandard.ZstdDecompressor(max_window_size=max(limits.zstd_window, 1 << 10))
+    most = max(limits.zstd_window, 1 << 10)
+    decompressor = zstandard.ZstdDecompressor(max_window_size=most)
 
     def read(feed: _Feed) -> _Chunks:
-        if feed.data.startswith(ZSTD):
-            return _frame(feed, decompressor.decompressobj(), zstandard.ZstdError, limits.zstd_window)
-        return _skip_frame(feed)
+        yield from feed.need(_ZSTD_HEAD)
+        try:
+            window = zstandard.get_frame_parameters(feed.data).window_size
+        except zstandard.ZstdError:  # it is cut off, or damaged: reading it says which
+            window = 0
+        if window > limits.zstd_window:
+            text = f"the window has {window} bytes; at most {limits.zstd_window} are allowed"
+            raise _Broken(Reason.WINDOW_TOO_LARGE, feed.place, text)
+        yield from _stream(feed, decompressor.decompressobj(), zstandard.ZstdError, _ZSTD_PIECE)
 
     return _parts(feed, "zstd", "frame", read)
-
-
-def _skip_frame(feed: _Feed) -> _Chunks:
-    yield from _must(feed, 8)
-    left = int.from_bytes(feed.take(8)[4:], "little")
-    while left:
-        yield from _must(feed, 1)
-        left -= len(feed.take(min(left, len(feed.data))))
-
-
-def _must(feed: _Feed, count: int) -> Generator[None, None, None]:
-    if not (yield from feed.need(count)):
-        raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the compressed data is cut off")
-
-
-def _frame(feed: _Feed, inflate: Any, error: type[Exception], most: int) -> _Chunks:
-    """One frame, block by block (3.1.1): a block is 128 KiB decompressed at most."""
-    yield from _must(feed, 6)
-    descriptor = feed.data[4]
-    single, checksum = descriptor >> 5 & 1, descriptor >> 2 & 1
-    sizes = (single, 2, 4, 8)[descriptor >> 6]
-    head = 5 + (1 - single) + (0, 1, 2, 4)[descriptor & 3] + sizes
-    yield from _must(feed, head)
-    if single:
-        window = int.from_bytes(feed.data[head - sizes : head], "little") + (256 if sizes == 2 else 0)
-    else:
-        base = 1 << (10 + (feed.data[5] >> 3))
-        window = base + base // 8 * (feed.data[5] & 7)
-    if window > most:
-        raise _Broken(Reason.WINDOW_TOO_LARGE, feed.place, f"the window has {window} bytes; at most {most} are allowed")
-    size, last = head, 0
-    while True:
-        yield from _must(feed, size)
-        place = feed.place
-        try:
-            out = inflate.decompress(feed.take(size))
-        except error as problem:
-            raise _Broken(Reason.BAD_COMPRESSION, place, str(problem)) from None
-        if out:
-            yield out
-        if last:
-            return
-        yield from _must(feed, 3)
-        block = int.from_bytes(feed.data[:3], "little")
-        last = block & 1
-        size = 3 + (1 if block >> 1 & 3 == 1 else block >> 3) + (4 * checksum if last else 0)
-
-
-# --- bzip2 and xz, by the standard library ---------------------------------------------------------------------------
 
 
 def _bzip2(feed: _Feed, limits: Limits) -> _Chunks:
@@ -364,29 +326,28 @@ def _bzip2(feed: _Feed, limits: Limits) -> _Chunks:
 
 def _xz(feed: _Feed, limits: Limits) -> _Chunks:
     try:
-        from lzma import FORMAT_XZ, LZMADecompressor, LZMAError
+        from lzma import FORMAT_XZ, LZMADecompressor
     except ImportError:
         raise MissingDependency("this Python was built without lzma, which is needed to read xz") from None
-
     made = partial(LZMADecompressor, FORMAT_XZ, memlimit=_XZ_MEMORY)
-    return _parts(feed, "xz", "stream", lambda feed: _stream(feed, made(), (LZMAError,)))
+    return _parts(feed, "xz", "stream", lambda feed: _stream(feed, made(), LZMAError))
 
 
-def _stream(feed: _Feed, inflate: Any, errors: tuple[type[Exception], ...]) -> _Chunks:
+def _stream(feed: _Feed, inflate: Any, errors: Any, most: int = _PIECE) -> _Chunks:
+    """One stream or frame, in pieces of at most so many bytes."""
     while not inflate.eof:
-        if inflate.needs_input and not feed.data and not feed.ended and feed.more() is None:
+        if not feed.data and not feed.ended and feed.more() is None:
             yield None
             continue
         place = feed.place
-        piece = feed.take(min(_PIECE, len(feed.data))) if inflate.needs_input else b""
         try:
-            out = inflate.decompress(piece, _OUT)
+            out = inflate.decompress(feed.take(min(most, len(feed.data))))
         except errors as error:
             large = "Memory usage limit" in str(error)
             raise _Broken(Reason.WINDOW_TOO_LARGE if large else Reason.BAD_COMPRESSION, place, str(error)) from None
         if out:
             yield out
-        elif inflate.needs_input and not inflate.eof and feed.ended and not feed.data:
+        elif feed.ended and not feed.data and not inflate.eof:
             raise _Broken(Reason.CUT_OFF, feed.place, "the compressed data is cut off")
     feed.give_back(inflate.unused_data)
 
