@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,62 +20,9 @@ from turnwire import sap
 from turnwire.errors import BadAnswer, CallError, Unanswered, Unreachable
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.transports import http
-from turnwire.sap.transports.http import LINES
+from turnwire.sap.transports.http import JSON, LINES
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-HEAD = "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: {}\r\n{}\r\n\r\n"
-JSON = "application/json"
-
-
-async def drips(port: int, head: str) -> bytes:
-    """The answer to somebody who sends on, a byte at a time, until the connection is closed."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    answer = bytearray()
-
-    async def read() -> None:
-        with suppress(ConnectionResetError):  # how a connection ends on which somebody sends on
-            while piece := await reader.read(4096):
-                answer.extend(piece)
-
-    reading = asyncio.create_task(read())
-    writer.write(head.encode())
-    while not reading.done():
-        await asyncio.sleep(0.02)
-        if not writer.is_closing():
-            writer.write(b" ")
-    await reading
-    writer.close()
-    return bytes(answer)
-
-
-@pytest.mark.parametrize(
-    ("path", "kind", "length", "status"),
-    [
-        ("/tasks", JSON, "Content-Length: 100000", b"408"),
-        ("/results", JSON, "Content-Length: 100000", b"408"),
-        ("/tasks", JSON, "Content-Length: 100000000", b"413"),
-        ("/tasks", "text/plain", "Content-Length: 100000", b"415"),
-    ],
-)
-async def test_who_sends_on_does_not_keep_the_connection(
-    path: str, kind: str, length: str, status: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("turnwire.sap.transports.http.LINGER", 0.3)
-
-    async def take(_: sap.Result) -> None:
-        raise AssertionError("there is no Result")
-
-    async with serve(http.app(sap.Agent("clerk"), body_seconds=0.2, receive=take)) as url:
-        port = int(url.rpartition(":")[2])
-        answer = await drips(port, HEAD.format(path, kind, length))
-        assert answer.split()[1] == status and b"\r\nconnection: close\r\n" in answer.lower()
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for _ in range(2):  # what was read to its end may be followed by more, whatever is answered
-            writer.write(HEAD.format("/tasks", JSON, "Content-Length: 1").encode() + b"1")
-            refused = await reader.readuntil(b"\r\n\r\n")
-            assert refused.split()[1] == b"400" and b"connection: close" not in refused.lower()
-            await reader.readexactly(int(refused.lower().partition(b"content-length: ")[2].split()[0]))
-        writer.close()
 
 
 class Streaming(httpx.AsyncBaseTransport):

@@ -48,7 +48,6 @@ with needs("http", "HTTP needs starlette and httpx"):
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
-    from starlette.types import Receive as Receiving, Scope, Send
 
 if TYPE_CHECKING:
     from typing import Self
@@ -78,11 +77,6 @@ BODY_SECONDS = 30.0
 """Seconds that the body of a request may take."""
 MAX_ACKNOWLEDGED = 1 << 16
 """Bytes of what the receiver of a Result says to it that are read, at most; then the connection ends."""
-PIECE = 1 << 16
-"""Bytes of an answer that are given to the server at a time."""
-LINGER = 5.0
-"""Seconds for which what is sent on after an answer is taken and dropped, at most; then the connection ends."""
-_READ = "turnwire.read"  # in the scope of a request whose body was read to its end
 
 
 class _Problem(Refused):
@@ -121,8 +115,7 @@ def app(
     """The Starlette app of an agent, or of the agents of a bus, which a server starts with it unless they run already.
 
     Args:
-        max_body: bytes a request may have; more is 413. body_seconds: how long it may take; more is 408. A
-            request that is answered before its body is read to its end ends its connection.
+        max_body: bytes a request may have; more is 413. body_seconds: how long it may take; more is 408.
         identify: who the sender of a request is: a callable, or a table of bearer tokens. Where it is set, None is
             denied everything, and a task's own claim of its issuer is not enough. Without it all senders are ANONYMOUS.
         receive: takes the Results that other agents post to /results.
@@ -164,8 +157,8 @@ class _Endpoint:
             lines = (f"{text}\n" async for text in job.results())
             return StreamingResponse(lines, 200, headers, media_type=LINES)
         if "respond-async" not in request.headers.get("prefer", ""):
-            return self._answer(request, await job.text_of_result(), 200, job.correlation_id)
-        return self._answer(request, encode(job.ack()) if job.expects_ack else "", 202, job.correlation_id)
+            return _response(await job.text_of_result(), 200, job.correlation_id)
+        return _response(encode(job.ack()) if job.expects_ack else "", 202, job.correlation_id)
 
     async def ask_about_task(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
@@ -173,8 +166,7 @@ class _Endpoint:
         found = await asked(self.agent, action, request.path_params["task_id"], caller)
         if isinstance(found, Nack):
             raise Refused(found)
-        status = 202 if isinstance(found, Ack) else 200
-        return self._answer(request, encode(found, strict=False), status, found.correlation_id)
+        return _response(encode(found, strict=False), 202 if isinstance(found, Ack) else 200, found.correlation_id)
 
     async def post_result(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
@@ -185,38 +177,22 @@ class _Endpoint:
             raise _Problem(request, *denial)
         assert self.receive is not None
         await self.receive(result)
-        return Response(status_code=204, headers={CORRELATION: result.correlation_id})
-
-    def _answer(self, request: Request, text: str, status: int, correlation: str | None) -> Response:
-        """A response; one that is larger than what a connection takes at once counts as the agent's memory."""
-        headers = {} if correlation is None else {CORRELATION: correlation}
-        made = _Answer(text, status, headers, JSON if text else None)
-        if (size := len(made.body)) > PIECE:
-            if not self.agent.reserve(size):
-                text = "there is no memory for the answer now; send the same task again to get it"
-                raise _Problem(request, ErrorCode.RATE_LIMIT, text)
-            made.counted = self.agent
-        return made
+        return _response("", 204, result.correlation_id)
 
     async def _message(self, request: Request, kind: type[M]) -> M:
         """The message of a body, of which it reads no more than the limit and one chunk; its bytes are counted until it
         is there."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             raise _Problem(request, ErrorCode.INVALID_TASK, f"the body is {JSON}", 415)
-        too_large = _Problem(request, ErrorCode.INVALID_TASK, f"more than {self.max_body} bytes", 413)
-        length = request.headers.get("content-length", "")
-        if length.isdecimal() and int(length) > self.max_body:
-            raise too_large
         body = bytearray()
         try:
             async with asyncio.timeout(self.body_seconds):
                 async for chunk in request.stream():
                     if len(body) + len(chunk) > self.max_body:
-                        raise too_large
+                        raise _Problem(request, ErrorCode.INVALID_TASK, f"more than {self.max_body} bytes", 413)
                     if not self.agent.reserve(len(chunk)):
                         raise _Problem(request, ErrorCode.RATE_LIMIT, "there is not enough memory for the body now")
                     body += chunk
-            request.scope[_READ] = True
             correlation = request.headers.get(CORRELATION)
             return read_message(kind, bytes(body), message_id=request.url.path, correlation=correlation)
         except TimeoutError:
@@ -228,54 +204,24 @@ class _Endpoint:
             self.agent.release(len(body))
 
 
-class _Answer(Response):
-    """A response that is given to the server in pieces, each when the one before has left: whoever reads slowly has one
-    of them there.
-
-    Attributes:
-        counted: whose memory has its bytes. parting: it is the last of its connection. Then what still comes is taken
-            for a short time: where a connection is closed while its client sends, many clients do not see the answer.
-    """
-
-    counted: Serving | None = None
-    parting = False
-
-    async def __call__(self, scope: Scope, receive: Receiving, send: Send) -> None:
-        size = len(self.body)
-        try:
-            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            for place in range(0, size or 1, PIECE):
-                piece, more = bytes(self.body[place : place + PIECE]), self.parting or place + PIECE < size
-                await send({"type": "http.response.body", "body": piece, "more_body": more})
-            if self.parting:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LINGER):
-                        while (await receive()).get("more_body", False):
-                            pass
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            if self.counted is not None:
-                self.counted.release(size)
+def _response(text: str, status: int, correlation: str | None, kind: str = JSON) -> Response:
+    """A response, with the correlation in its header."""
+    headers = {} if correlation is None else {CORRELATION: correlation}
+    return Response(text, status, headers, kind if text else None)
 
 
-async def _problem(request: Request, refused: Any) -> Response:
+async def _problem(_request: Request, refused: Any) -> Response:
     """The problem document (RFC 9457) of a refusal; of what could not be read, with reason, offset and path."""
     nack, error, code = refused.nack, refused.__cause__, refused.code
     status = getattr(refused, "status", None) or _HTTP_STATUS.get(code, 500)
     body = {"type": f"urn:ubos:sap:{code}", "title": code, "status": status, "detail": nack.reason, "nack": nack.fields}
     if isinstance(error, DecodeError):
         body.update(reason=str(error.reason), offset=error.offset, path=error.path)
-    headers = {CORRELATION: nack.correlation_id} if nack.correlation_id is not None else {}
+    made = _response(json_text.write(body, WIRE), status, nack.correlation_id, PROBLEM)
     if status in (429, 503):
-        headers["Retry-After"] = "1"
+        made.headers["Retry-After"] = "1"
     if status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    announced = "content-length" in request.headers or "transfer-encoding" in request.headers
-    parting = announced and _READ not in request.scope and request.scope["http_version"].startswith("1")
-    if parting:
-        headers["Connection"] = "close"  # else who sends on, byte by byte, keeps the connection
-    made = _Answer(json_text.write(body, WIRE), status, headers, PROBLEM)
-    made.parting = parting
+        made.headers["WWW-Authenticate"] = "Bearer"
     return made
 
 
