@@ -76,7 +76,6 @@ PATIENCE = 1.0
 KEEP_SECONDS = 86_400.0
 """Seconds for which the server keeps Results."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
-_DENIED = re.compile('publish to "([^"]*)"')
 _INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)  # of a client, where receipts may be sent
 
 _log = logging.getLogger("turnwire.sap")
@@ -129,16 +128,13 @@ class Link:
         if not is_name(self.prefix):
             raise ValueError("a prefix must be 1 to 64 letters, digits, _ and -")
         self.tasks_stream, self.results_stream = f"{self.prefix}_tasks_{self.queue}", f"{self.prefix}_results"
-        self._options = dict(self.options or {})
-        self._denied: set[str] = set()  # subjects where the server lets this client publish nothing, in lower case
 
     async def open(self) -> None:
         """Connects, and makes the streams that are not there. Raises Unreachable."""
-        seconds = max(CONNECT_SECONDS, self._options.get("connect_timeout", 0))
+        options = {"max_reconnect_attempts": -1, "error_cb": self._noticed, **(self.options or {})}
         connection = Connection()
         try:
-            async with asyncio.timeout(seconds):
-                options = {"max_reconnect_attempts": -1, **self._options, "error_cb": self._noticed}
+            async with asyncio.timeout(max(CONNECT_SECONDS, options.get("connect_timeout", 0))):
                 await connection.connect(self.url, **options)
         except (OSError, NatsError, TimeoutError) as error:
             await connection.close()
@@ -166,13 +162,8 @@ class Link:
             await connection.close()
 
     async def _noticed(self, error: Exception) -> None:
-        """Takes what nats-py tells of the connection: that the server lets nobody publish somewhere, among other
-        things."""
-        if (denied := _DENIED.search(str(error).lower())) is not None:
-            self._denied.add(denied[1])
-        elif (told := self._options.get("error_cb")) is not None:
-            await told(error)
-        elif self.connection is not None:  # else whoever opens the link is told
+        """Takes what nats-py tells of the connection."""
+        if self.connection is not None:  # else whoever opens the link is told
             _log.error("the connection to %s: %s: %s", self.url, type(error).__name__, error)
 
     async def publish(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
@@ -184,7 +175,7 @@ class Link:
             with contextlib.suppress(NatsTimeout):
                 await self.stream.publish(subject, text, timeout=PATIENCE, headers=dict(headers))
                 return
-            if subject.lower() in self._denied:
+            if f'publish to "{subject}"'.lower() in str(self.connection.last_error).lower():
                 raise PermissionError("the server does not let this client publish there")
 
     @property
@@ -286,12 +277,19 @@ class Worker:
     async def _pull(self) -> None:
         while True:
             await self._slots.acquire()
+            handling = None
             try:
-                message = await self._next()
-            except BaseException:
-                self._slots.release()
-                raise
-            self._start(self._handle(message)).add_done_callback(self._handled)
+                (message,) = await self._tasks.fetch(1, timeout=PATIENCE)
+                handling = self._start(self._handle(message))
+                handling.add_done_callback(self._handled)
+            except NatsTimeout:  # there is none
+                pass
+            except Exception:
+                _log.exception("the queue currently delivers no tasks")  # the client connects again by itself
+                await asyncio.sleep(AGAIN_SECONDS)
+            finally:
+                if handling is None:
+                    self._slots.release()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Work beside everything else, which ends with the worker."""
@@ -299,17 +297,6 @@ class Worker:
         self._at_work.add(started)
         started.add_done_callback(self._at_work.discard)
         return started
-
-    async def _next(self) -> Any:
-        """The next message."""
-        while True:
-            try:
-                with contextlib.suppress(NatsTimeout):
-                    (message,) = await self._tasks.fetch(1, timeout=PATIENCE)
-                    return message
-            except Exception:
-                _log.exception("the queue currently delivers no tasks")  # the client connects again by itself
-                await asyncio.sleep(AGAIN_SECONDS)
 
     def _handled(self, handling: asyncio.Task[None]) -> None:
         self._slots.release()
