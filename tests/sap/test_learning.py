@@ -17,7 +17,16 @@ from turnwire.errors import RuleError
 from turnwire.json.text import canonical
 from turnwire.sap import learning as derivation
 from turnwire.sap.cache import within
-from turnwire.sap.learning import HIGHEST, Artifact, LearningLoop, Signal, contents, essence_of, thresholds_of
+from turnwire.sap.learning import (
+    HIGHEST,
+    SIGNAL_KIND,
+    Artifact,
+    LearningLoop,
+    Signal,
+    contents,
+    essence_of,
+    thresholds_of,
+)
 
 pytestmark = pytest.mark.once
 
@@ -99,7 +108,9 @@ def test_signals_are_found_by_their_key_and_checked(tmp_path: Path) -> None:
     loop.observe(task, result)
     loop.judge(task, rating=5)
     found = [signal for _, signal in loop.signals()]
-    assert {signal.key for signal in found} == {canonical(["consult.align", "EUFM", sap.fingerprint(task)]).decode()}
+    assert {entry.key for entry in loop.ledger.entries(kind=SIGNAL_KIND)} == {
+        canonical(["consult.align", "EUFM", sap.fingerprint(task)]).decode()
+    }
     assert [signal.source for signal in found] == ["producer", "operator"]
     assert found[1].rating == 5
     assert found[0].metrics == RESULT["metrics"]

@@ -22,7 +22,6 @@ import signal
 import stat
 import sys
 import threading
-import traceback
 import warnings
 from bisect import insort
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -142,12 +141,7 @@ def guarded(work: Callable[..., T], *values: Any) -> T:
         raise HandlerDied(error) from error
 
 
-ALLOWANCE: dict[str, int] = {
-    Priority.URGENT.value: 0,
-    Priority.HIGH.value: 16,
-    Priority.NORMAL.value: 64,
-    Priority.LOW.value: 256,
-}
+ALLOWANCE: dict[str, int] = {Priority.URGENT: 0, Priority.HIGH: 16, Priority.NORMAL: 64, Priority.LOW: 256}
 """The number of later tasks that may go before one of this priority, at most: ageing, counted in tasks instead of
 seconds."""
 
@@ -461,14 +455,10 @@ class Process:
 
     The process begins with a copy of the program's memory, except for its sockets, and passes on what the handler
     returns; its changes in memory are lost.
-
-    Args:
-        call: a function, or a coroutine function. values: its arguments.
     """
 
     def __init__(self, call: Callable[..., Any], values: tuple[Any, ...]) -> None:
-        self._call = call
-        self._values = values
+        self._call, self._values = call, values
         self._process: Any = None
         self._ended = False
 
@@ -487,7 +477,7 @@ class Process:
         if self._ended:
             process.kill()
         try:
-            value, refused, told = coming.recv()
+            value, refused = coming.recv()
         except EOFError:
             process.join()  # it is dead, or on its way
             raise Refusal(ErrorCode.INTERNAL, f"its process ended with exit code {process.exitcode}") from None
@@ -496,11 +486,8 @@ class Process:
             process.join(LEAVING)
             process.kill()  # a process that gave its value and does not end
             process.join()
-        if told:
-            _log.error("an isolated handler failed: %s", told)
         if refused is not None:
-            code, message, details = refused
-            raise Refusal(code, message, **details)
+            raise refused
         return value
 
     def end(self) -> None:
@@ -511,7 +498,7 @@ class Process:
 
 
 def _serve(call: Callable[..., Any], values: tuple[Any, ...], going: Any) -> None:
-    """Runs in the process."""
+    """Runs in the process, and sends the value, or the Refusal of what was raised, or of what does not pickle."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -522,15 +509,17 @@ def _serve(call: Callable[..., Any], values: tuple[Any, ...], going: Any) -> Non
 
     try:
         made = call(*values)
-        going.send((asyncio.run(awaited(made)) if inspect.isawaitable(made) else made, None, ""))
-    except Refusal as refusal:
-        try:
-            going.send((None, (refusal.code, refusal.message, refusal.details), ""))
-        except Exception:  # what does not pickle stays here
-            going.send((None, (refusal.code, refusal.message, {}), traceback.format_exc()))
+        going.send((asyncio.run(awaited(made)) if inspect.isawaitable(made) else made, None))
     except BaseException as error:
-        text = f"{type(error).__name__} in an isolated handler"
-        going.send((None, (ErrorCode.INTERNAL, text, {}), traceback.format_exc()))
+        refused = error if isinstance(error, Refusal) else None
+        if refused is None:
+            _log.exception("an isolated handler failed")
+            refused = Refusal(ErrorCode.INTERNAL, f"{type(error).__name__} in an isolated handler")
+        try:
+            going.send((None, refused))
+        except Exception:  # its details stay here
+            _log.exception("the details of a refusal cannot leave their process")
+            going.send((None, Refusal(refused.code, refused.message)))
 
 
 def _close_sockets() -> None:

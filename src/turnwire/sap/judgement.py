@@ -6,7 +6,7 @@ Vetting, Results, the cache, learning and the checklist all use this table; conv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from turnwire.errors import EncodeError, Issue, Reason, RuleError
 from turnwire.json.text import canonical, write
-from turnwire.sap.messages import JsonObject, Result, Task, fields_of
+from turnwire.sap.messages import JsonObject, Message, Result, Task, fields_of
 from turnwire.sap.spec import TERMINAL, TRANSITIONS, WIRE, Alignment, Status, same_id, uuid_key
 
 FAILED_CHECKS = frozenset({"fail", "failed", "failure", "error", "violated", "violation", "non_constitutional"})
@@ -121,13 +121,21 @@ def is_cached(result: Result) -> bool:
     return fields_of(result)["constitutionalEvidence"].get("cache", {}).get("hit") is True
 
 
+def mismatches(task: Task, answer: Message) -> Iterator[Issue]:
+    """The ids of an answer that are not those of the task (section 5)."""
+    asked, told = fields_of(task), fields_of(answer)
+    if isinstance(answer, Result) and not same_id(told["taskId"], asked.get("taskId")):
+        yield Issue(Reason.WRONG_TASK, "/taskId", "warning", "the result answers another task (section 5)")
+    if not same_id(told["correlationId"], asked.get("correlationId")):
+        text = "the correlationId is not the task's (section 5)"
+        yield Issue(Reason.WRONG_CORRELATION, "/correlationId", "warning", text)
+
+
 def require_answer(task: Task, result: Result) -> None:
-    """Raises RuleError(wrong_task, wrong_correlation) if a Result does not belong to the task (section 5)."""
-    answer, asked = fields_of(result), fields_of(task)
-    if not same_id(answer["taskId"], asked["taskId"]):
-        raise RuleError(Reason.WRONG_TASK, "the result answers another task", rule="task-id", wire=WIRE)
-    if not same_id(answer["correlationId"], asked["correlationId"]):
-        raise RuleError(Reason.WRONG_CORRELATION, "the result has another correlationId", rule="correlation", wire=WIRE)
+    """Raises RuleError(wrong_task, wrong_correlation) if a Result does not belong to the task."""
+    for reason, where, _, text in mismatches(task, result):
+        rule = "task-id" if reason is Reason.WRONG_TASK else "correlation"
+        raise RuleError(reason, text, rule=rule, wire=WIRE, path=str(where))
 
 
 # --- the status machine (section 5) ---

@@ -69,11 +69,6 @@ class Signal:
         if self.approval is not None and not isinstance(self.approval, bool):
             raise _bad("an approval must be true or false")
 
-    @property
-    def key(self) -> str:
-        """Its key in the ledger."""
-        return _key(self.capability, self.territory, self.fingerprint)
-
     def to_dict(self) -> dict[str, Any]:
         """The fields that have a value."""
         return {name: value for name, value in asdict(self).items() if value not in (None, {}, ())}
@@ -159,7 +154,7 @@ def contents(capability: str, territory: str | None, found: Numbered) -> Iterato
         derived[kind] = content
         if content:
             yield kind, {name: content}, proof
-    yield "playbook", _playbook(capability, territory, found, cases, **derived), [seq for seq, _ in found]
+    yield "playbook", _playbook(capability, territory, found, cases, derived), [seq for seq, _ in found]
 
 
 class Case(NamedTuple):
@@ -281,15 +276,9 @@ def _is_idle(name: str, groups: dict[int, list[Signal]], whole: dict[int, set[An
 
 
 def _playbook(
-    capability: str,
-    territory: str | None,
-    found: Numbered,
-    cases: Sequence[Case],
-    *,
-    thresholds: dict[str, Any],
-    checks: dict[str, Any],
-    essence: list[str],
+    capability: str, territory: str | None, found: Numbered, cases: Sequence[Case], derived: Mapping[str, Any]
 ) -> str:
+    thresholds, checks, essence = derived["thresholds"], derived["checks"], derived["essence"]
     judged = [case.good for case in cases if case.good is not None]
     lines = [f"# Playbook: {_cell(capability)}", ""]
     if territory is not None:
@@ -360,21 +349,17 @@ class ArtifactFolder:
         self.path = Path(path)
 
     def emit(self, artifact: Artifact, /) -> None:
-        """Writes the artifact to a file of its own."""
+        """Writes the artifact to a file of its own, whose name is readable, and unique by a digest, since capabilities
+        are text from outside."""
         self.path.mkdir(parents=True, exist_ok=True)
-        place = self.path / self.name_of(artifact)
-        if not place.exists():
-            with AtomicFile(place) as file:
-                file.write(artifact.text.encode())
-
-    @staticmethod
-    def name_of(artifact: Artifact) -> str:
-        """The file name: readable, and unique by a digest, since capabilities are text from outside."""
         scope = f"{artifact.capability}@{artifact.territory or ''}"
         readable = re.sub(r"[^A-Za-z0-9.-]+", "_", scope).strip("._")[:60]
         unique = sha256(canonical([artifact.capability, artifact.territory])).hexdigest()[:10]
         suffix = "md" if isinstance(artifact.content, str) else "json"
-        return f"{artifact.kind}-{readable}-{unique}-v{artifact.version}.{suffix}"
+        place = self.path / f"{artifact.kind}-{readable}-{unique}-v{artifact.version}.{suffix}"
+        if not place.exists():
+            with AtomicFile(place) as file:
+                file.write(artifact.text.encode())
 
 
 class LearningLoop(Store):
@@ -401,7 +386,7 @@ class LearningLoop(Store):
     def row(self, signal: Signal) -> tuple[str, str, str]:
         """(kind, body, key) of the row that :meth:`record` appends."""
         expect(signal, Signal, "expected a Signal")
-        return SIGNAL_KIND, write(signal.to_dict()), signal.key
+        return SIGNAL_KIND, write(signal.to_dict()), _key(signal.capability, signal.territory, signal.fingerprint)
 
     def observe(self, task: Task, result: Result) -> int:
         """Records the signal in a Result."""

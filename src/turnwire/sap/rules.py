@@ -14,8 +14,9 @@ from turnwire.errors import Issue, Reason, expect
 from turnwire.json.faults import pointer_step
 from turnwire.json.fields import Field, Table, judged
 from turnwire.sap.codec import conditions, findings, is_clean, is_quiet
+from turnwire.sap.judgement import mismatches
 from turnwire.sap.messages import Ack, JsonObject, Nack, Result, Task
-from turnwire.sap.spec import MUST, WIRE, Kind, same_id
+from turnwire.sap.spec import MUST, WIRE, Kind
 
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@]+@")
 _ATTACHMENTS = "attachments/uri"
@@ -46,12 +47,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
         return issues  # the conditions presuppose the right types
     issues.extend(conditions(message))
     if task is not None and isinstance(message, (Result, Ack, Nack)):
-        if isinstance(message, Result) and not same_id(message._fields["taskId"], task._fields.get("taskId")):
-            text = "the result answers another task (section 5)"
-            issues.append(Issue(Reason.WRONG_TASK, "/taskId", "warning", text))
-        if not same_id(message._fields["correlationId"], task._fields.get("correlationId")):
-            text = "the correlationId is not the task's (section 5)"
-            issues.append(Issue(Reason.WRONG_CORRELATION, "/correlationId", "warning", text))
+        issues.extend(mismatches(task, message))
         if isinstance(message, Result) and "output" in message._fields:
             from turnwire.sap.schema import output_issues
 
