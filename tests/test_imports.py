@@ -39,6 +39,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.once  # on the pure core .ci/bare runs it
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each import is a process of its own, made by fork")
 def test_every_package_and_public_module_can_be_imported_first() -> None:
     names = [".".join(("turnwire", *path.parent.relative_to(PACKAGE).parts)) for path in PACKAGE.rglob("__init__.py")]

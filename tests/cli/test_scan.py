@@ -121,22 +121,6 @@ def test_errors_raise_stops_at_the_first_behind_what_stood_before_it(log: Path) 
     assert re.fullmatch(r"turnwire: nslip: bad_digit at byte \d+, line 2 in .*\n", done.err)
 
 
-def test_errors_skip_counts_and_keeps_nothing(log: Path) -> None:
-    done = turnwire("scan", log, "--errors", "skip")
-    assert done.code == 1
-    assert "bad_digit 1, bad_utf8 1" in done.err
-    assert BAD_DIGIT.decode() not in done.err
-
-
-def test_standard_input_directories_and_globs(log: Path) -> None:
-    (log.parent / "b.log").write_bytes(GOOD)
-    assert [row["file"] for row in turnwire("scan", "-", "--json", stdin=log.read_bytes()).records] == ["-", "-"]
-    for source in (log.parent, log.parent / "*.log"):
-        rows = turnwire("scan", source, "--json").records
-        assert [os.path.basename(row["file"]) for row in rows] == ["agents.log", "agents.log", "b.log"]
-    assert turnwire("scan", log, log.parent / "b.log").out.startswith(b"file "), "two files: the table names them"
-
-
 def test_programs_in_a_folder_give_no_false_rejects(tmp_path: Path) -> None:
     """Messages in them are found, and so is what is damaged in one that is named."""
     code = tmp_path / "make.py"
@@ -179,24 +163,6 @@ def test_a_table_shows_what_all_wires_have(made: Log, path: Path) -> None:
     assert ", ".join(f"{wire} {counts[wire]}" for wire in WIRES) in done.err
     assert ": nslip: bad_digit: " in done.err
     assert done.code == 1
-
-
-def test_what_is_counted(made: Log, path: Path) -> None:
-    rows = turnwire("stats", path, "--json").records
-    counts = Counter(entry.wire for entry in made.sound)
-    assert {row["wire"]: row["records"] for row in rows if row["stat"] == "wire"} == counts
-    pytest.importorskip("splintr")
-    counted = turnwire("tokens", path, "--json").records
-    assert [(row["wire"], row["messages"]) for row in counted] == [(wire, counts[wire]) for wire in WIRES]
-
-
-def test_faults_say_their_wire(made: Log, path: Path) -> None:
-    rows = turnwire("validate", path, "--json").records
-    errors = [row for row in rows if row["severity"] == "error"]
-    assert [(row["wire"], row["reason"]) for row in errors] == [("nslip", "bad_digit")] * made.damaged
-    done = turnwire("validate", path)
-    assert f"{len(made.sound)} good records, {made.damaged} faults" in done.err
-    assert done.out.decode().count(": nslip: bad_digit: ") == made.damaged
 
 
 # --- turnwire scan --where --threads --resume --follow --dask: the options of the engine, from the command line -------

@@ -120,11 +120,6 @@ def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None
     assert [line.split(":")[1].strip() for line in untried] == ["nslip as csp", "nslip as sstp", "nslip as sap"]
 
 
-def test_standard_input() -> None:
-    done = turnwire("tokens", "-", "--json", stdin=GOOD + b"\n")
-    assert [(row["wire"], row["tokens"]) for row in done.records] == [("nslip", count(GOOD)[0])]
-
-
 def test_nothing_here(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("nothing")
     done = turnwire("tokens", tmp_path / "x", "--price", "1")
@@ -213,18 +208,6 @@ def test_what_is_no_session_is_said_to_be_none(
         assert done.err.startswith(f"{'<stdin>' if name == '-' else file}: {said}")
 
 
-def test_what_is_damaged_is_still_a_session(packed: Path) -> None:
-    """Without its header, its anchors or its end, or with bytes that are not UTF-8."""
-    lines = packed.read_bytes().split(b"\n")
-    anchors = [number for number, line in enumerate(lines) if line[:1] == b"^"]
-    for kept in (lines[1:], lines[: anchors[0]], lines[1 : anchors[0]], lines[-2:], [b"\xff" + lines[0], *lines[1:]]):
-        packed.write_bytes(b"\n".join(kept))
-        done = turnwire("session", "check", packed, "--json")
-        assert done.code == 1 and not done.records[0]["complete"]
-    packed.write_bytes(b'{"a":1}\n{"a":\n')
-    assert turnwire("session", "unpack", packed).err.startswith("session: bad_json at byte 8, line 2")
-
-
 def test_what_cannot_be_read_is_told_as_everywhere(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "two").mkdir()
@@ -278,21 +261,3 @@ def test_only_what_is_wanted_counts() -> None:
     none = turnwire("stats", "--wire", "nslip", REAL, "--where", "conv_id=987654321").out.decode()
     assert none.split()[:2] == ["selected", "0"] and "\nwires\n" not in none
     assert b"selected" not in turnwire("stats", REAL).out
-
-
-def test_answers_in_a_newer_file_are_paired_with_questions_in_older_ones(tmp_path: Path) -> None:
-    ask, answer = "@a3|f0|c1|S0|d1|T1|k%d#\n", "@a1|f0|c1|S1|d0|T1|k%d#\n"
-    files = [tmp_path / name for name in ("app.log.2", "app.log.1", "app.log")]
-    for file, text in zip(files, (ask % 1, ask % 2 + ask % 3, answer % 1 + answer % 2 + answer % 3), strict=True):
-        file.write_text(text)
-    whole = turnwire("stats", "-", "--json", stdin=b"".join(file.read_bytes() for file in files)).records
-    for source in ([tmp_path], files, files[::-1], [tmp_path / "*.log*"]):
-        found = turnwire("stats", *source, "--json").records
-        assert [row for row in found if row.get("answered")] == [row for row in whole if row.get("answered")] != []
-
-
-def test_an_empty_log(tmp_path: Path) -> None:
-    (tmp_path / "none").write_bytes(b"")
-    done = turnwire("stats", tmp_path / "none")
-    assert (done.code, done.out.split()[:2]) == (0, [b"records", b"0"])
-    assert turnwire("stats", "-", stdin=GOOD).code == 0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,18 +41,6 @@ def test_a_fault_that_only_a_log_has_is_explained_too(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b'@a3|f0|c1|S0|d1|T1|t"a\nb"#\n')
     (finding,) = turnwire("validate", "--wire", "nslip", tmp_path / "a", "--json").records
     assert (finding["reason"], finding["text"], finding["offset"]) == ("newline_in_string", "newline in string", 22)
-
-
-def test_standard_input_and_several_files(log: Path) -> None:
-    done = turnwire("validate", "-", stdin=log.read_bytes())
-    assert done.out.startswith(b"<stdin>:2: byte ")
-    (log.parent / "b.log").write_bytes(b"first\n@a3|f0|c1#\n")
-    done = turnwire("validate", log, log.parent / "b.log", "--json")
-    assert [(Path(row["file"]).name, row["line"]) for row in done.records] == [
-        ("agents.log", 2),
-        ("agents.log", 4),
-        ("b.log", 2),
-    ]
 
 
 @pytest.fixture
@@ -116,31 +102,6 @@ def test_records_that_are_too_short_to_be_doubted_are_not_decoded_and_nothing_is
             patched.setattr(nslip, "bulk", nslip.bulk._replace(doubtful=(0, ())))
             assert turnwire("validate", path, *more) == done
         assert found == ["2", "4", *(["5"] * (2 if "keep" in more else 1))]
-
-
-@pytest.mark.parametrize("mode", [[], ["--wire", "nslip"]], ids=["all", "nslip"])
-@pytest.mark.parametrize(
-    ("damage", "reason", "offset"),
-    [
-        (lambda data: data[:-9], "cut_off", -9),
-        (lambda data: data + b"junk", "trailing_junk", 0),
-        (lambda data: data[:-8] + bytes(4) + data[-4:], "bad_compression", None),
-        (lambda data: data[:3], "cut_off", None),
-    ],
-    ids=["cut", "junk", "checksum", "head"],
-)
-def test_a_damaged_compressed_file_is_a_fault(
-    tmp_path: Path, mode: list[str], damage: Callable[[bytes], bytes], reason: str, offset: int | None
-) -> None:
-    data = gzip.compress((GOOD + b"\n") * 50)
-    path = put(tmp_path / "log.gz", damage(data))
-    done = turnwire("validate", path, *mode, "--json")
-    (row,) = done.records
-    assert (done.code, row["wire"], row["reason"], row["severity"]) == (1, "gzip", reason, "error")
-    assert "stream" in row["text"]
-    if offset is not None:
-        assert row["offset"] == len(data) + offset
-    assert "Traceback" not in done.err
 
 
 # --- --policy FILE of conform and validate, and --now of conform ------------------------------------------------------

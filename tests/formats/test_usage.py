@@ -741,17 +741,3 @@ def test_tools_of_a_server_that_is_started(tmp_path: Path) -> None:
     done = turnwire("tokens", "--mcp-schema", "--", sys.executable, "-c", "raise SystemExit('no key')")
     assert done.code == 3 and "no key" in done.err
     assert turnwire("tokens", "--mcp-schema", f"{script.name}-is-no-program x").code == 3
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("command", ["stats", "report"])
-def test_sessions_need_no_option(folder: Path, command: str) -> None:
-    """With nothing of the wires in them, files are read as they look."""
-    page = folder.parent / "page.html"
-    done = turnwire(command, folder, *(("-o", page) if command == "report" else ("--json",)))
-    assert done.code == 0 and "claude_code" in done.err
-    found = page.read_bytes() if command == "report" else done.out
-    assert b"claude_code" in found and b"tool_call" in found
-    (folder / "e.log").write_bytes(b"@a3|f0|c1|S0|d1|T1#\n")
-    mixed = turnwire("stats", folder, "--json").records
-    assert [row["wire"] for row in mixed if row["stat"] == "wire" and row["records"]] == ["nslip"]

@@ -17,12 +17,12 @@ import turnwire
 from tests.conftest import put, rounds
 from tests.log import engines, json_engines
 from tests.log.engines import GOOD, damaged_log
-from tests.log.found import add_up, everything, fed, in_pieces
+from tests.log.found import add_up, everything
 from tests.log.json_engines import both, quoted
 from tests.log.mixed_logs import GOOD_JSON, csp_message
 from tests.log.test_scan import LINES, scan_nslip
 from tests.sap.documents import TASK
-from turnwire import LIMITS, WIRES, DecodeError, Decoder, csp, scan
+from turnwire import LIMITS, WIRES, DecodeError, csp, scan
 from turnwire.log.output import rejects as quarantine
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -177,23 +177,6 @@ def test_records_inside_damaged_messages_and_their_pieces() -> None:
         ]
         for threads, batch_bytes in ((1, 7), (2, 40)):
             assert found(data, threads=threads, batch_bytes=batch_bytes) == result
-
-
-def test_a_message_at_the_limit_and_one_over() -> None:
-    data = message(1, "a\n" * 50)
-    assert found(data, "csp", limits=LIMITS._replace(message=len(data)))[1] == []
-    for batch_bytes in (1 << 20, 10):
-        limits = LIMITS._replace(message=len(data) - 1)
-        columns, rejects, _ = found(data + b"\n" + message(2), "csp", limits=limits, batch_bytes=batch_bytes)
-        assert ([one["reason"] for one in rejects], columns["id"]) == (["message_too_large"], ["T2"])
-
-
-@pytest.mark.parametrize("text", ["{}", "Some text\n\n{}", "```\n{}```\n"], ids=["alone", "prose", "fence"])
-@pytest.mark.parametrize("header", ["From MAIN", "from MAIN", "From: MAIN", "FROM: MAIN", "To MAIN", "Intent = TASK"])
-def test_what_nearly_is_a_message_is_a_reject(text: str, header: str) -> None:
-    good = "CSP/1\nFROM MAIN\nTO CODE\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ find it\n"
-    columns, rejects, _ = found(text.format(good.replace("FROM MAIN", header)).encode())
-    assert (columns["raw"], len(rejects)) == ([], 1)
 
 
 # --- every wire beside every wire, torn, flipped, cut and grown at random ---------------------------------------------
@@ -457,19 +440,6 @@ def test_words_and_pointers_are_those_of_the_reason() -> None:
         assert quarantine.explained(wire, reason, raw, None) == (said, path)
         assert said != "message too large"
     assert path is not None
-
-
-CANDIDATES = ["@a3|", "@f0|x", "@T12345678901|", "@c1|@d2|", "@Szzzzzzzzzzz|#"]
-
-
-@pytest.mark.parametrize("wire", [None, "nslip"])
-@pytest.mark.parametrize("text", CANDIDATES)
-def test_candidates_that_fail(text: str, wire: str | None) -> None:
-    number = text.count("@")
-    found = scan(text.encode(), wire=wire)
-    assert (sum(map(len, found)), len(found.rejects)) == (0, number)
-    messages, errors = fed(Decoder("nslip"), in_pieces(text.encode(), 1))
-    assert (messages, len(errors)) == ([], number)
 
 
 LOOK_ALIKES = [

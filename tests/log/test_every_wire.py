@@ -16,11 +16,10 @@ import pytest
 import turnwire
 from examples.mixed_log import Log, log as made_log
 from tests.fuzz.messages import MESSAGES
-from tests.golden.logs import COUNT, log as golden
 from tests.log.found import everything, plain_values
-from tests.log.mixed_logs import NSLIP, csp_message
+from tests.log.mixed_logs import NSLIP
 from tests.vectors import load
-from turnwire import LIMITS, WIRES
+from turnwire import WIRES
 from turnwire.log import Batch, stats
 
 TIMED = b"2026-05-04T10:00:%02dZ INFO agent: "
@@ -123,29 +122,6 @@ def facts_of_all(scan: turnwire.Scan) -> tuple[list[Fact], list[dict[str, Any]]]
     return records, scan.rejects.rows()
 
 
-class Filtered:
-    """Compares what scans of one wire each find with what a scan of all finds of it; counts of records and rejects."""
-
-    def __init__(self, chance: random.Random) -> None:
-        self.chance = chance
-        self.met, self.bad = Counter[str](), Counter[str]()
-
-    def check(self, data: bytes) -> None:
-        chance, options = self.chance, dict[str, Any]()
-        if chance.random() < 0.3:
-            options["limits"] = LIMITS._replace(message=chance.choice((30, 60, 200)))
-        if chance.random() < 0.3:
-            options["unknown"] = "keep"
-        records, rejects = facts_of_all(turnwire.scan(data, **options))
-        for wire in turnwire.WIRES:
-            cut = {"batch_bytes": chance.choice((1, 7, 50, 300, 2000, 1 << 21)), "threads": chance.choice((1, 1, 2))}
-            found, refused = facts_of_all(turnwire.scan(data, wire=wire, **options, **cut))
-            assert found == [one for one in records if one[0] == wire], (wire, data, options, cut)
-            assert refused == [one for one in rejects if one["wire"] == wire], (wire, data, options, cut)
-            self.met[wire] += len(found)
-            self.bad[wire] += len(refused)
-
-
 FRONTS = ("", " ", "\t", "> ", " > ", "INFO x: ", "\ufeff ")
 FIRSTS = ("CSP/1", "CSP/1 MODE;", "CSP/1;A", "csp/1", "CSP/1 MODE;A;B")
 BODIES = ("PATCH P1\nBAS", "STATUS L\nREAD_RECS sr-9", "TASK T1\nREQ x", "FROM A\n\nbad", "- a", "", "  CSP/1;A")
@@ -215,69 +191,6 @@ def test_a_first_error_comes_behind_the_records_of_its_wire(wire: str, size: int
     assert caught.value.wire == wire
     assert caught.value.line == 1 + data.count(b"\n", 0, caught.value.offset), "of the fault, not of the message"
     assert raised.counts.bytes == first + length, "what was read ends behind it"
-
-
-NOTE = '{"note":"ask","id":"7","from":"ada","to":"bob","text":"how far?"}'
-BEEPS = ("~ada>bob:hello~", "~a>b:@a3|f0|c3|S0|d1|T1#~", "~a>b:{}~", "~eve>bob:MEMO x~", '~a>b:"q\\u00e9"~', "~a>b:~")
-BAD_BEEPS = ("~ada>bob:cut", "~ada>bob:cut @a3|f0|c3|S0|d1|T1#", "~a>b:x " + NOTE, "~ ~~ ~x>y ~/home")
-
-MEMOS = (
-    "MEMO ada\nhello\nEND\n",
-    "MEMO bob\nEND",
-    f"MEMO eve\n{NOTE}\n~a>b:in~\nEND\n",
-    "MEMO bob\nLOUD\n\nWORDS\nEND\n",
-)
-
-BAD_MEMOS = (
-    "MEMO ada\nno end\n",
-    f"MEMO ada\n{NOTE}\n",
-    "MEMO To all\nEND\n",
-    "MEMO",
-    "MEMO ad",
-    " MEMO ada\nx\nEND\n",
-)
-
-
-def piece(chance: random.Random) -> str:
-    """Something of a log: a text with a record or with damage, in some container."""
-    text = chance.choice(
-        (*BEEPS, *BEEPS, *BAD_BEEPS, *MEMOS, *MEMOS, *BAD_MEMOS, NOTE, csp_message(chance).decode("utf-8", "replace"))
-    )
-    if chance.random() < 0.3:
-        text += chance.choice(("", " ", "\n")) + chance.choice((*BEEPS, *MEMOS, NOTE))
-    kind = chance.randrange(7)
-    for _ in range(chance.randrange(1, 3)):
-        if kind == 0:
-            text = json.dumps({"log": text}, ensure_ascii=chance.random() < 0.5)
-        if kind == 1:
-            text = json.dumps({"a": [text, {"b": chance.choice(BEEPS)}]}, indent=2)
-    if kind == 2:
-        text = f"2026-01-02T03:04:05Z INFO {text}"
-    if kind == 3:
-        text = '{"cut": "' + json.dumps(text)[1:-1]
-    return text
-
-
-def mixed(chance: random.Random) -> bytes:
-    """A log with records of all wires, the toys among them."""
-    parts: list[bytes] = []
-    for _ in range(chance.randrange(1, 12)):
-        if chance.random() < 0.15:
-            parts.append(golden(chance.randrange(COUNT)).data)
-        else:
-            parts.append(piece(chance).encode())
-        parts.append(chance.choice((b"\n", b"\n", b"\r\n", b" ", b"")))
-    return b"".join(parts)
-
-
-@pytest.mark.usefixtures("scan_core", "toys")
-def test_a_further_wire_is_a_filter_too() -> None:
-    chance = random.Random(77)
-    scans = Filtered(chance)
-    for _ in range(6):
-        scans.check(mixed(chance))
-    assert min(scans.met[name] for name in ("note", "beep", "memo")) > 0
-    assert min(scans.bad[name] for name in ("beep", "memo")) > 0
 
 
 @pytest.mark.usefixtures("scan_core", "toys")

@@ -6,7 +6,6 @@ import json
 from itertools import accumulate, product
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -18,7 +17,6 @@ from turnwire._backend import core_module
 from turnwire.errors import DecodeError
 from turnwire.json.plan import MISSING
 
-GOOD = RECORDS["sstp"][0]
 on_each_core = pytest.mark.usefixtures("scan_core")
 """Not for what compares the cores by itself."""
 
@@ -117,36 +115,6 @@ def test_a_scan_refuses_as_decode_does_whatever_stands_in_a_field(wire: str) -> 
 
 
 @on_each_core
-def test_common_columns() -> None:
-    [sstp], _, _ = rows(b"2026-11-22 07:00:01,25 +01:00 INFO " + RECORDS["sstp"][1] + b"\n")
-    expected = {
-        "wire": "sstp",
-        "kind": "query",
-        "sender": "a",
-        "receiver": "b",
-        "conversation": "s",
-        "sequence": 1,
-        "subject": "q",
-    }
-    assert {name: sstp[name] for name in expected} == expected
-    assert np.datetime64(int(sstp["time"]), "us") == np.datetime64("2026-11-22T06:00:01.25")
-    [task], _, _ = rows(RECORDS["sap"][0], "sap")
-    assert (task["kind"], task["sender"], task["subject"], task["receiver"]) == ("Task", "A", "consult.align", None)
-    assert np.datetime64(int(task["time"]), "us") == np.datetime64("2025-09-28T10:15:23")
-    further = RECORDS["kick"][0].replace(b"command/dispatch", b"command/dispatch/now", 1)
-    kick, _, _ = rows(b"\n".join([*RECORDS["kick"], further]), "kick")
-    assert kick[-1]["subject"].endswith("/dispatch/now")
-    for row in kick:
-        message = turnwire.kick.decode(row["raw"])
-        assert (row["sender"], row["subject"], row["conversation"]) == (
-            message.sender,
-            message.channel,
-            message.correlation_id,
-        )
-        assert (row["family"], row["sections"]) == (message.family, len(message.space.sections))
-
-
-@on_each_core
 @given(
     span=st.binary(max_size=60),
     odd=st.lists(st.sampled_from([b"\\", b'\\"', b"\\n", b"\\ud83d", b"\\ude00", b"\\u00e9", b"\\u12"])),
@@ -183,26 +151,11 @@ def test_sections_are_counted_as_the_reader_does() -> None:
     assert found[-1]["sections"] == 2
 
 
-@pytest.mark.once
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
-def test_damage_over_lines_is_no_longer_than_a_message_may_be(end: bytes) -> None:
-    """If the line of the fault goes on behind the limit, the rest is no part of it."""
-    data = b'{"header": {"kind": "intent"},\n"payload" ' + b"xyz " * 100 + end
-    for limit in range(60, 90, 7):
-        columns, rejects, _ = both("sstp", data, limit=limit)
-        assert (columns["offset"], [(one["offset"], one["length"]) for one in rejects]) == ([], [(0, limit)])
-
-
 GOOD_MESSAGE = (
     '{"header":{"kind":"intent","actor_id":"a","schema_id":"x","session_id":"s","logical_clock":1},'
     '"payload":{"goal":"g"}}'
 )
 """A message without any white space."""
-
-
-def with_extra(text: str) -> bytes:
-    """The message with further members."""
-    return GOOD_MESSAGE.replace('"goal":"g"', f'"goal":"g",{text}').encode()
 
 
 def judged(*lines: bytes) -> list[bool]:
@@ -212,13 +165,6 @@ def judged(*lines: bytes) -> list[bool]:
     assert len(there) + len(rejects) == len(lines)
     starts = accumulate((len(line) + 1 for line in lines[:-1]), initial=0)
     return [start in there for start in starts]
-
-
-@pytest.mark.once
-def test_a_log_cut_off_at_every_byte() -> None:
-    data = b"\n".join([GOOD_MESSAGE.encode(), with_extra('"a":"\u00e9\\n","b":[1.5,null,true,false,-2e-3]')] * 2)
-    for size in range(3 * len(data) // 4, len(data)):
-        both("sstp", data[:size])
 
 
 PIECES = (

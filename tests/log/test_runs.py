@@ -17,7 +17,6 @@ import subprocess
 import sys
 import threading
 import time
-import tracemalloc
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -331,26 +330,6 @@ def test_errors_in_words(tmp_path: Path) -> None:
     assert (cut.wire, cut.reason, cut.raw) == ("gzip", "cut_off", b"")
     assert "as stored" in cut.text
     assert "\x1b" not in str(cut) and "\u202e" not in str(cut)
-
-
-@pytest.mark.usefixtures("scan_core")
-@pytest.mark.parametrize("way", ["messages", "errors"])
-def test_memory_stays_bounded(way: str, scan_core: str) -> None:
-    """Of a log of any length, what stands in memory is a batch, or the ranges of a block."""
-    part = (NSLIP if way == "messages" else b"@a3|f0|c1|S0|d1|Tx-#") + b" " * 400 + b"\n"
-
-    def peak(times: int) -> int:
-        log = io.BytesIO(part * times)
-        tracemalloc.start()
-        met = sum(1 for _ in getattr(turnwire.scan(log, wire="nslip", batch_bytes=1 << 14), way)())
-        found = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert met == times
-        return found
-
-    peak(50)
-    few, many = peak(200), peak(700)
-    assert many < few * 1.3 + 100_000
 
 
 # --- any number of threads: the same batches, rejects, counts and errors, in the same order; and a clean end ----------

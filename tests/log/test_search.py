@@ -15,8 +15,7 @@ from tests.log.carriers import BAD, CARRIERS, GOOD, PRETTY, TIME
 from tests.log.engines import GOOD as RECORD
 from tests.log.found import everything
 from tests.log.mixed_logs import GOOD_JSON, NSLIP, csp_message, good_log
-from turnwire import LIMITS, WIRES, DecodeError, Scan, scan
-from turnwire.log.engine.columns import bulk_scanner
+from turnwire import LIMITS, WIRES, Scan, scan
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -192,28 +191,6 @@ def test_what_contains_another_is_the_record() -> None:
     assert (columns["raw"], rejects) == ([RECORD, sstp, RECORD], [])
     assert columns["inner"] == [0, 2, 2 + len(sstp) + 3]
     assert [wrapper[offset : offset + 1] for offset in columns["offset"]] == [b'"'] * 3
-
-
-def test_messages_and_errors() -> None:
-    chance = random.Random(9)
-    data = b"\n".join([RECORD, *GOOD_JSON[:40], csp_message(chance).rstrip(b"\n"), b"", b"@a3|f0 bad", RECORD])
-    found = scan(data)
-    for batch in found:
-        for row, wire in enumerate(batch["wire"]):
-            assert type(batch.message(row)) is type(bulk_scanner(wire).decode(bytes(batch.raw(row))))
-    assert [one["wire"] for one in found.rejects.rows()] == ["nslip"]
-    with pytest.raises(DecodeError, match="bad_digit") as caught:
-        list(scan(data, errors="raise"))
-    assert (caught.value.wire, caught.value.offset) == ("nslip", data.index(b" bad"))
-    whole = everything(scan(data))[0]
-    for where, passes in (
-        ({"wire": {"csp", "kick"}}, lambda row: WIRES[whole["wire"][row]] in ("csp", "kick")),
-        ({"text": b"hello"}, lambda row: b"hello" in whole["raw"][row]),
-        ({"sender": "0"}, lambda row: whole["sender"][row] == "0"),
-    ):
-        chosen = everything(scan(data, where=where, threads=2))[0]
-        assert chosen["record"] == [row for row in whole["record"] if passes(row)], where
-        assert chosen["raw"] == [whole["raw"][row] for row in chosen["record"]]
 
 
 HEADS = (b"CSP/1", b"csp/ 1", b"   CSP/1", b"\xef\xbb\xbfCSP/1", b"\t" * 70 + b"CSP/1", b"CSP/1;a=b", b"CSP", b"CSP/")
