@@ -26,7 +26,7 @@ from turnwire.errors import UnknownName, needs
 from turnwire.log.cluster_plan import BLOCK_BYTES, Block, planned, read_block
 from turnwire.log.output import rejects
 from turnwire.log.output.outputs import FileOutput, arrow, written
-from turnwire.log.scanning import Counts
+from turnwire.log.scanning import TALLIES, Counts
 
 __all__ = ["Manifest", "dask_scan", "run_block"]
 
@@ -34,8 +34,6 @@ NAME = "manifest.ndjson"
 _OURS = re.compile(r"\d{6,}-[0-9a-f]{32}\.parquet")
 FOLDERS = {"output": "records", "quarantine": "rejects"}
 """The files of a block, and the folders of an output directory in which they are, of the same name in both."""
-TALLIES = ("records", "rejects", "selected", "record_bytes", "reject_bytes", "text_bytes", "bytes")
-"""The sums of ``scan.counts`` that a row of the manifest has."""
 PATIENCE = 60.0
 """Seconds without any worker after which a run gives up."""
 

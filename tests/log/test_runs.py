@@ -76,7 +76,9 @@ def test_each_start_reads_all(source: Any, threads: int) -> None:
     assert found.counts == counts, "what it tells is of the run begun last"
     first.close()  # type: ignore[attr-defined]
     kept, again = found.rejects, iter(found)
-    assert (len(found.rejects), len(kept)) == (0, 1), "those of a run are its own"
+    with pytest.raises(RuntimeError, match="has read nothing yet"):
+        _ = found.rejects
+    assert len(kept) == 1, "those of a run are its own"
     list(again)
     assert found.rejects is not kept and found.rejects.rows() == kept.rows()
 
@@ -114,6 +116,38 @@ def test_before_a_run_nothing_is_said_to_be_good(tmp_path: Path) -> None:
     assert "not read yet" in found._repr_html_() and found.position and found.counts.bytes == 0
     assert next(iter(found), None) is None
     assert (len(found.rejects), found.counts.rejects) == (1, 1)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_unfinished_run_is_not_said_to_be_good(threads: int, tmp_path: Path) -> None:
+    (tmp_path / "bad.log").write_bytes((GOOD + b"\n") * 100 + b"@a3|f0 bad\n")
+    found = scan_nslip(tmp_path / "bad.log", batch_bytes=1000, threads=threads)
+    batches = iter(found)
+    with pytest.raises(RuntimeError, match="has read nothing yet"):
+        _ = found.rejects
+    next(batches)
+    assert len(found.rejects) == 0 and found.rejects.rows() == [], "so far"
+    with pytest.raises(RuntimeError, match="has not ended"):
+        assert not found.rejects
+    for _ in batches:
+        pass
+    assert found.rejects and len(found.rejects) == 1
+    with scan_nslip((GOOD + b"\n") * 100, batch_bytes=1000, threads=threads) as left:
+        next(iter(left))
+    with pytest.raises(RuntimeError, match="has not ended"):
+        bool(left.rejects)
+    assert not left.read().rejects and not left.rejects
+    assert not scan_nslip(b"").read().rejects
+
+
+def test_what_follows_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(GOOD + b"\n")
+    with scan_nslip(tmp_path / "a.log", follow=True) as found:
+        for _ in found:
+            with pytest.raises(RuntimeError, match="has not ended"):
+                bool(found.rejects)
+            found.close()
+    assert not found.rejects
 
 
 def test_all_at_once() -> None:

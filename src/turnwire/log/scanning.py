@@ -44,6 +44,10 @@ MOST_MESSAGE = 512 << 20
 MOST_THREADS = 64
 
 
+TALLIES = ("records", "rejects", "selected", "record_bytes", "reject_bytes", "text_bytes", "bytes")
+"""The sums of a scan: the first fields of its counts, and their names wherever they are shown."""
+
+
 class Counts(NamedTuple):
     """Counts of a scan so far.
 
@@ -79,8 +83,8 @@ class Scan(Generic[M]):
     read only once (a pipe, standard input, a file object), and ``follow=True``, allow only one run; a second one raises
     ValueError.
 
-    ``rejects`` and ``counts`` refer to the latest run, and are complete when it ends; before the first run ``rejects``
-    raises RuntimeError. :meth:`read` runs to the end and returns the batches and the rejects. A scan is pickled and
+    ``rejects`` and ``counts`` refer to the latest run, and are complete when it ends. :meth:`read` runs to the end and
+    returns the batches and the rejects. A scan is pickled and
     copied as a description, if its source and options can be. Polars, DuckDB and pyarrow read a scan directly
     (``polars.DataFrame(scan)``), pandas by ``DataFrame.from_arrow``.
     """
@@ -135,12 +139,17 @@ class Scan(Generic[M]):
 
     @property
     def rejects(self) -> Rejects:
-        """The rejects that the latest run has found so far. Raises RuntimeError before the first run."""
-        if not self._starts.begun:
+        """The rejects that the latest run has found so far. Raises RuntimeError until it has read something.
+
+        While it goes on, or if it was left before the end, ``len`` counts those that were found, and their truth value
+        raises RuntimeError if there are none: so ``assert not scan.rejects`` never passes on what was not read.
+        """
+        run = self._run
+        if run.latest is None and not run.rejects.complete:
             raise RuntimeError(
                 "this scan has read nothing yet: iterate over it or call read() before you look at rejects"
             )
-        return self._run.rejects
+        return run.rejects
 
     @property
     def counts(self) -> Counts:

@@ -148,9 +148,11 @@ class Run:
             self._warn()
             if self._warned < len(self.refused):
                 raise self.refused[0]  # there was nothing else
+            self.rejects.complete = True
         except Stopped:
             return
         finally:
+            self.rejects.complete |= self._follow  # it ends when it is told to
             self.stop.set()
             clear()
 
@@ -278,7 +280,7 @@ class Run:
     @cached_property
     def rejects(self) -> quarantine.Rejects:
         """The quarantine."""
-        return quarantine.Rejects()
+        return quarantine.Rejects(complete=False)
 
     def _is_final(self, reading: Reading, block: InputBlock) -> bool:
         """True if the last bytes of a block can be judged by themselves. A record of a wire with state may go over

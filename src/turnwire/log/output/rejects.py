@@ -49,11 +49,14 @@ class Rejects(Columns):
     i64 arrays, as is ``["inner"]`` (the offset in the content of the outermost JSON string, -1 outside strings);
     ``["reason"]``, ``["wire"]``, ``["file"]`` and ``["raw"]`` are lists. Polars, DuckDB, pandas and pyarrow read it
     directly. Raw bytes beyond 64 MiB are stored in a temporary file.
+
+    complete: whether the scan has ended. Until then, the truth value raises RuntimeError if there is no reject yet.
     """
 
     columns = COLUMNS
 
-    def __init__(self) -> None:
+    def __init__(self, complete: bool = True) -> None:
+        self.complete = complete
         self._parts: list[tuple[str | None, dict[str, NDArray[Any]]]] = []
         self._raw: IO[bytes] = BytesIO()
         self._count = 0
@@ -62,6 +65,13 @@ class Rejects(Columns):
 
     def __len__(self) -> int:
         return self._count
+
+    def __bool__(self) -> bool:
+        if not self._count and not self.complete:
+            raise RuntimeError(
+                "no reject so far, but this scan has not ended: iterate to the end or call read(), or ask for len()"
+            )
+        return self._count > 0
 
     def __repr__(self) -> str:
         return f"<Rejects {counted(self._count, 'range')}, {counted(self.bytes, 'byte')}>"
