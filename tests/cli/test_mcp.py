@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 from mcp import Client
 
+import turnwire
 from tests.sap.documents import TASK
 from tests.sap.hosts import free_port
 from turnwire import tokens
 from turnwire.cli.commands import mcp as model_tools
+from turnwire.log import group_by
+from turnwire.log.scanning import TALLIES
 from turnwire.sap.transports import mcp as sap_mcp
 
 pytestmark = pytest.mark.once
@@ -29,17 +32,26 @@ async def ask(client: Any, tool: str, **arguments: Any) -> Any:
 
 async def try_all(client: Any) -> None:
     listed = await client.list_tools()
-    assert [tool.name for tool in listed.tools] == ["scan", "validate", "tokens", "convert", "extract"]
+    assert [tool.name for tool in listed.tools] == ["scan", "stats", "validate", "tokens", "convert", "extract"]
     scanned = (await ask(client, "scan", text=LOG)).structured_content
     assert (scanned["records"], scanned["wires"]) == (2, {"nslip": 1, "sap": 1})
     assert [one["line"] for one in scanned["found"]] == [2, 3]
+    found = turnwire.scan(LOG.encode())
+    found.read()
+    counts = {**dict(zip(TALLIES, found.counts, strict=False)), "reasons": found.counts.reasons}
+    assert {name: scanned[name] for name in counts} == counts and counts["bytes"] == len(LOG)
+    for by in ("conversation", "day"):
+        grouped = (await ask(client, "stats", text=LOG, by=by)).structured_content
+        assert {name: grouped[name] for name in counts} == counts
+        assert grouped["groups"] == group_by(LOG.encode(), by).rows() and grouped["more"] == 0
     broken = json.dumps(TASK).replace("2.0", "3.0")
     judged = (await ask(client, "validate", text=broken)).structured_content
     assert (judged["records"], judged["rejects"]) == (0, 1)
     assert judged["faults"][0]["reason"] == "unsupported_version"
     counted = (await ask(client, "tokens", text=LOG)).structured_content
     assert counted["tokens"] == tokens.count(LOG)
-    assert counted["messages"] == 2
+    assert counted["records"] == 2
+    assert counted["record_tokens"] == sum(map(tokens.count, LOG.splitlines()[1:3]))
     made = (await ask(client, "convert", text=LOG.splitlines()[2], to="csp")).structured_content
     assert len(made["messages"]) + len(made["refused"]) == 1
     found = (await ask(client, "extract", text=f"Look: {json.dumps(TASK)} there")).structured_content

@@ -18,7 +18,7 @@ from turnwire import registry
 from turnwire.errors import expect_number, expect_one_of
 from turnwire.log.engine.all_wires import of_formats
 from turnwire.log.output.json_lines import times
-from turnwire.log.scanning import Counts, scan
+from turnwire.log.scanning import TALLIES, Counts, scan
 from turnwire.read.coding import (
     ABSENT,
     Coded,
@@ -50,7 +50,7 @@ def columns_of(wire: str | None) -> tuple[str, ...]:
     return (*COLUMNS, *CALL_COLUMNS, "model") if of_formats(wire) else COLUMNS
 
 
-MEASURES = ("records", "bytes", "tokens")
+MEASURES = ("records", "record_bytes", "tokens")
 _WITHOUT_WIRE = frozenset(("wire", "model", "day"))
 """Of BY those whose values are the same in all wires, so that their groups have no wire."""
 _MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]{1,256})"')
@@ -63,7 +63,7 @@ class Group(NamedTuple):
     and how long answers to them took (None: no answer was measured)."""
 
     records: int
-    bytes: int
+    record_bytes: int
     tokens: int
     first: int | None
     last: int | None
@@ -76,6 +76,7 @@ class Groups:
     At more than 2 * ``room`` groups only the ``room`` with the most records are kept; the records of the others are
     added to ``folded``. While ``folded`` is 0, counts are exact. Later they are lower bounds, since a value that was
     folded starts again from 0 when it comes back. alone: values are the same in all wires, so keys have no wire.
+    without: the records, bytes and tokens of records that have no value and are in no group (i64).
     """
 
     def __init__(self, room: int = ROOM, alone: bool = False) -> None:
@@ -84,6 +85,7 @@ class Groups:
         self._tally = core.Tally()
         self._latencies: dict[int, Latencies] = defaultdict(Latencies)
         self.folded = 0
+        self.without: NDArray[np.int64] = np.zeros(len(MEASURES), np.int64)
 
     def __len__(self) -> int:
         return len(self._tally)
@@ -114,7 +116,7 @@ class Groups:
     def total(self) -> dict[str, int]:
         """The records, bytes and tokens of all groups together. Folded ones add only to the records."""
         records, size, tokens = self._tally.sums().sum(axis=1).tolist()
-        return {"records": records + self.folded, "bytes": size, "tokens": tokens}
+        return dict(zip(MEASURES, (records + self.folded, size, tokens), strict=True))
 
     def top(self, most: int | None = None, *measures: str) -> list[tuple[Key, Group]]:
         """The groups with the most records, or the most by these of ``MEASURES``; equal ones in the order in which they
@@ -214,7 +216,12 @@ class Aggregation:
         for rows, names in further:
             if tools is not None:
                 spent = None if tokens is None else tokens[rows]
-                tools.add(wires[rows], coded(names), lengths[rows], moments[rows], timed[rows], spent)
+                found = tools.add(wires[rows], coded(names), lengths[rows], moments[rows], timed[rows], spent)
+                by_tool = keys[[*self.groups].index("tool")]
+                by_tool[rows] |= found
+        for groups, found in zip(self.groups.values(), keys, strict=True):
+            if len(none := np.flatnonzero(found == 0)):
+                groups.without += len(none), lengths[none].sum(), 0 if tokens is None else tokens[none].sum()
 
     def read(self, source: Any, wire: str | None, options: dict[str, Any]) -> Counts:
         """Adds the records of a scan with these options. Returns its counts. Raises what a scan raises."""
@@ -255,21 +262,30 @@ class Grouped(NamedTuple):
     counts: Counts
     tokens: bool
 
-    def rows(self, most: int | None = None, *measures: str) -> Iterator[dict[str, Any]]:
-        """Returns the ``most`` largest groups, by the given MEASURES (default: tokens if counted, otherwise bytes), and
-        one row without a value for all others. Times are RFC 3339; p50 and p95 of the answer times are in seconds."""
-        shown = self.groups.top(most, *(measures or ("tokens" if self.tokens else "bytes",)))
+    def rows(self, most: int | None = None, *measures: str) -> list[dict[str, Any]]:
+        """Returns the ``most`` largest groups (None: all), by the given MEASURES (default: tokens if counted, otherwise
+        record_bytes). Times are RFC 3339; p50 and p95 of the answer times are in seconds.
+
+        Up to two rows without a value follow: one for the values left out, with their number as "others" (None if it is
+        unknown), and one for the records that have no value, with "without" (True). They have no times and answers.
+        """
+        shown = self.groups.top(most, *(measures or ("tokens" if self.tokens else "record_bytes",)))
+        rows = []
         for (wire, value), one in shown:
             told = dict(zip(("first", "last"), times([one.first, one.last]), strict=True))
             took = Latencies() if one.latencies is None else one.latencies
             p50, p95 = (None if quantile is None else quantile / 1e6 for quantile in map(took.quantile, (0.5, 0.95)))
             answers = {"answers": took.count, "p50": p50, "p95": p95}
-            yield {**self._value(wire, value), **self._sums([one]), **told, **answers}
-        others = len(self.groups) - len(shown)
+            rows.append({**self._value(wire, value), **self._sums([one]), **told, **answers})
+        others, known = len(self.groups) - len(shown), self._sums([one for _, one in shown])
         if others or self.groups.folded:
-            total, known = self.groups.total, self._sums([one for _, one in shown])
+            total = self.groups.total
             rest = {name: total[name] - known[name] for name in known}
-            yield {**self._value(None, None), **rest, "others": None if self.groups.folded else others}
+            rows.append({**self._value(None, None), **rest, "others": None if self.groups.folded else others})
+        if self.groups.without[0]:
+            sums = dict(zip(MEASURES, self.groups.without.tolist(), strict=True))
+            rows.append({**self._value(None, None), **{name: sums[name] for name in known}, "without": True})
+        return rows
 
     def _value(self, wire: str | None, value: str | None) -> dict[str, Any]:
         return {self.by: value} if self.by in _WITHOUT_WIRE else {"wire": wire, self.by: value}
@@ -293,7 +309,7 @@ def group_by(
 
     source, wire, options: those of :func:`turnwire.scan`, such as ``where`` and ``threads``. by: "conversation" (or
     "session"), "sender", "receiver", "kind", "wire", "model" (the JSON value under that key), "day" (in UTC) or "tool"
-    (a record that calls several is in the group of each); records without that value are in no group. tokenizer: as
+    (a record that calls several is in the group of each). tokenizer: as
     :func:`turnwire.tokens.load` takes it; its tokens are also counted. room: the minimum number of values that are
     counted separately (see :class:`Groups`). Raises the errors of a scan, and UnknownName for another ``by``.
     """
@@ -307,7 +323,7 @@ def group_by(
 
 STATISTICS = ("wire", "kind", "sender", "receiver", "conversation")
 """The values by which statistics add up records."""
-_SHOWN = {"wire": ("bytes",), "conversation": ("bytes", "first", "last")}
+_SHOWN = {"wire": ("record_bytes",), "conversation": ("record_bytes", "first", "last")}
 """The figures shown of a value beside how many records it has."""
 
 
@@ -325,14 +341,12 @@ class Stats(NamedTuple):
     calls: Calls
 
     def rows(self, most: int = 20) -> Iterator[dict[str, Any]]:
-        """Returns all statistics as dicts for JSON lines; "stat" names the list. Lists have ``most`` values and one row
-        without a value for the rest. Times are RFC 3339."""
+        """Yields all statistics as dicts for JSON lines; "stat" names the list. Lists have ``most`` values, then up to
+        two rows without one, as :meth:`Grouped.rows` has them. Times are RFC 3339."""
         counts, wires = self.counts, self.groups["wire"]
         moments = [time for one in wires.found.values() for time in (one.first, one.last) if time is not None]
         first, last = times([min(moments, default=None), max(moments, default=None)])
-        names = ("records", "rejects", "selected", "record_bytes", "reject_bytes", "text_bytes", "bytes")
-        total = {**{name: getattr(counts, name) for name in names}, "selected_bytes": wires.total["bytes"]}
-        yield {"stat": "total", **total, "first": first, "last": last}
+        yield {"stat": "total", **dict(zip(TALLIES, counts, strict=False)), "first": first, "last": last}
         for name in STATISTICS[:-1]:
             yield from self._list(name, most)
         for reason, times_met in sorted(counts.reasons.items(), key=lambda item: (-item[1], item[0])):
@@ -344,8 +358,8 @@ class Stats(NamedTuple):
 
     def _list(self, name: str, most: int) -> Iterator[dict[str, Any]]:
         """The values with the most records, and what all others have."""
-        shown = ("wire", name, "records", "others", *_SHOWN.get(name, ()))
-        order = ("records", "bytes") if name in _SHOWN else ("records",)
+        shown = ("wire", name, "records", "others", "without", *_SHOWN.get(name, ()))
+        order = ("records", "record_bytes") if name in _SHOWN else ("records",)
         found = Grouped(name, self.groups[name], self.counts, False)
         for row in found.rows(None if name == "wire" else most, *order):
             yield {"stat": name, **{key: row[key] for key in shown if key in row}}

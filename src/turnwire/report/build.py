@@ -23,11 +23,11 @@ import numpy as np
 from turnwire.atomic import AtomicFile
 from turnwire.errors import MissingDependency, expect_number
 from turnwire.log.engine.all_wires import of_formats
+from turnwire.log.scanning import TALLIES
 from turnwire.read.grouping import tokens_of
 from turnwire.read.pairing import COLUMNS as CALL_COLUMNS, COUNTS, Pairs
 from turnwire.report.records import (
     COLUMNS,
-    MOST_REJECT_BYTES,
     REJECT_COLUMNS,
     Chunk,
     Conversation,
@@ -177,7 +177,7 @@ def report(
             if stopped := enough():
                 break
         quarantine.add(list(scan.rejects.since(told)))
-        measure = "bytes" if counter is None else "tokens"
+        measure = "record_bytes" if counter is None else "tokens"
         extremes = {"slowest": answers.slowest, "dearest": conversations.most(measure)}
         met = [name for name, count in scan.counts.wires.items() if count] if of_formats(wire) and not stopped else ()
         if dearest := conversations.costliest(again, met):
@@ -191,13 +191,7 @@ def report(
         "made": (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "version": str(turnwire.__version__),
         "totals": {
-            "records": cube.records,
-            "bytes": {
-                "all": counts.bytes,
-                "records": counts.record_bytes,
-                "rejects": counts.reject_bytes,
-                "text": counts.text_bytes,
-            },
+            **dict(zip(TALLIES, counts, strict=False)),
             "agents": len(cube.agents),
             "tokenizer": None if counter is None else counter.name,
             "why_no_tokens": why_not,
@@ -217,7 +211,6 @@ def report(
         "reject_counts": [[wire, reason, count] for (wire, reason), count in sorted(quarantine.counts.items())],
         "reject_columns": list(REJECT_COLUMNS),
         "rejects": quarantine.kept,
-        "reject_bytes": MOST_REJECT_BYTES,
     }
     named = {what: conversations.found.get(key or 0) for what, key in extremes.items()}
     data["findings"] = [list(one) for one in findings(data, measure, **named)]
@@ -276,8 +269,9 @@ def findings(
     slowest: tuple[Key, Group] | None = None,
     dearest: tuple[Key, Group] | None = None,
 ) -> Iterator[Finding]:
-    """The sentences about the data of a page; one where all is well. measure: "tokens", or "bytes" where these were not
-    counted. slowest, dearest: the conversation with the slowest answer and the one with the most of the measure."""
+    """The sentences about the data of a page; one where all is well. measure: "tokens", or "record_bytes" where these
+    were not counted. slowest, dearest: the conversation with the slowest answer and the one with the most of the
+    measure."""
     if data["totals"]["stopped"]:
         yield Finding(f"Reading was stopped after {counted(data['totals']['records'], 'record')}.", "volume")
     yield _damage(data)
@@ -302,7 +296,7 @@ def findings(
     elif open_ < asked:
         yield Finding("Answer times are unknown: requests or answers have no times.", "answers")
     if dearest is not None and (name := dearest[0][1]) is not None:
-        cost = counted(getattr(dearest[1], measure), measure.removesuffix("s"))
+        cost = counted(getattr(dearest[1], measure), "token" if measure == "tokens" else "byte")
         word = "costliest" if measure == "tokens" else "largest"
         text = f"The {word} conversation is {_name(name)} ({dearest[0][0]}): {cost}."
         yield Finding(text, "talks", _filter(name))

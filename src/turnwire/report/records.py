@@ -487,10 +487,10 @@ class Conversations:
             for code, (records, size) in enumerate(sums)
             if records
         ]
-        return dict(sorted([*unnamed, *self.groups.by_key().items()], key=lambda one: -one[1][1].bytes))
+        return dict(sorted([*unnamed, *self.groups.by_key().items()], key=lambda one: -one[1][1].record_bytes))
 
     def most(self, measure: str) -> int | None:
-        """The number of the conversation with the most "bytes" or "tokens"."""
+        """The number of the conversation with the most "record_bytes" or "tokens"."""
         named = (key for key, ((_, name), _) in self.found.items() if name is not None)
         return max(named, key=lambda key: getattr(self.found[key][1], measure), default=None)
 
@@ -520,7 +520,7 @@ class Conversations:
                 if key is None or key in chosen or key not in self.found:
                     continue
                 name, one = self.found[key]
-                mean = one.bytes // one.records
+                mean = one.record_bytes // one.records
                 each = OVERHEAD + min(mean, MOST_RAW) + min(mean, MOST_FIELDS * MOST_VALUE)
                 count = min(one.records, longest, left - kept, size // each or not chosen)
                 if count > 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
 from inspect import signature
@@ -13,19 +12,22 @@ import click
 
 import turnwire
 from turnwire import registry
+from turnwire.cli import options
 from turnwire.cli.outcome import GOOD
 from turnwire.errors import UnknownName, WireError
 from turnwire.json.text import write
 
 if TYPE_CHECKING:
+    from turnwire.log import Counts
     from turnwire.read.located import Located
     from turnwire.sap import Agent, Context, Task
 
 MOST, MOST_BYTES = 200, 1 << 18
-"""Records or faults that one answer names, and the bytes that they have together."""
+"""Records, faults or groups that one answer names, and the bytes that they have together."""
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "text": {"type": "string", "description": "text with messages in it: a log, a page, one message"},
     "wire": {"description": "only this wire"},
+    "by": {"description": "the value that groups the records", "enum": options.BY},
     "to": {"description": "the wire to write"},
     "tokenizer": {"type": "string"},
     "context": {
@@ -38,7 +40,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 """The schema of each argument of a tool; "wire" and "to" are names of the wires there are."""
 
 
-@click.command("mcp", short_help="Serve scan, validate, tokens, convert and extract as MCP tools.")
+@click.command("mcp", short_help="Serve scan, stats, validate, tokens, convert and extract as MCP tools.")
 @click.option("--http", "port", type=click.IntRange(1, 65535), help="Serve HTTP on this port of 127.0.0.1, path /mcp.")
 def command(port: int | None) -> int:
     """Serves turnwire's tools to a model: on standard input and output, or with --http on a port of 127.0.0.1.
@@ -69,7 +71,7 @@ def tools() -> Agent:
     from turnwire import sap
 
     made = sap.Agent("turnwire", workers=2, seconds=60.0)
-    for handler in (_scan, _validate, _tokens, _convert, _extract):
+    for handler in (_scan, _stats, _validate, _tokens, _convert, _extract):
         arguments = signature(handler).parameters
         properties = {name: dict(_ARGUMENTS[name]) for name in arguments}
         for name in {"wire", "to"} & properties.keys():
@@ -99,11 +101,23 @@ def _refusing(handler: Callable[..., Any]) -> Callable[[Task, Context], Any]:
     return handle
 
 
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _located(text: str, wire: str | None = None) -> list[Located]:
     """The records and rejects of a text, in order."""
     from turnwire.read.located import located
 
-    return list(located(text.encode("utf-8", "surrogatepass"), wire))
+    return list(located(_bytes(text), wire))
+
+
+def _counts(counts: Counts) -> dict[str, Any]:
+    """The counts of a scan, by the names that they have everywhere."""
+    from turnwire.log.scanning import TALLIES
+
+    wires = {name: count for name, count in sorted(counts.wires.items()) if count}
+    return {**dict(zip(TALLIES, counts, strict=False)), "wires": wires, "reasons": counts.reasons}
 
 
 def _bounded(items: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
@@ -115,31 +129,37 @@ def _bounded(items: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
 
 def _scan(text: str, wire: str | None = None) -> dict[str, Any]:
     """Finds the messages of agents in a text: the wire, line, byte offset and length of each."""
-    found = _located(text, wire)
-    records = [one for one in found if one.error is None]
     names = ("wire", "line", "offset", "length")
-    places, more = _bounded([{name: getattr(one, name) for name in names} for one in records])
-    wires = dict(sorted(Counter(one.wire for one in records).items()))
-    counts = {"records": len(records), "rejects": len(found) - len(records), "wires": wires}
-    return {**counts, "found": places, "more": more}
+    scan = turnwire.scan(_bytes(text), wire=wire, columns=names, errors="skip")
+    rows = (row for batch in scan for row in zip(*(batch[name].tolist() for name in names), strict=True))
+    places, more = _bounded([dict(zip(names, row, strict=True)) for row in rows])
+    return {**_counts(scan.counts), "found": places, "more": more}
+
+
+def _stats(text: str, by: str = "conversation", wire: str | None = None) -> dict[str, Any]:
+    """Counts the agent messages in a text, and adds up records, bytes and answer times by a value, largest first."""
+    from turnwire.read.grouping import group_by
+
+    found = group_by(_bytes(text), by, wire=wire)
+    rows, more = _bounded(found.rows(MOST))
+    return {**_counts(found.counts), "groups": rows, "more": more}
 
 
 def _validate(text: str, wire: str | None = None) -> dict[str, Any]:
     """Checks the agent messages in a text: what is damaged and where, and what is doubtful about the others."""
     found = _located(text, wire)
-    faults, bad = list[dict[str, Any]](), 0
+    rejects = sum(one.error is not None for one in found)
+    faults = list[dict[str, Any]]()
     for one in found:
         if one.error is not None:
-            bad += 1
             fault: dict[str, Any] = {"wire": one.wire, "line": one.error.line, "reason": str(one.error.reason)}
             faults.append({**fault, "text": one.error.text, "severity": "error"})
             continue
         for issue in turnwire.check(one.message):
-            bad += issue.severity == "error"
             fault = {"wire": one.wire, "line": one.line, "reason": str(issue.reason), "where": str(issue.where)}
             faults.append({**fault, "text": issue.text, "severity": issue.severity})
     named, more = _bounded(faults)
-    return {"records": len(found) - bad, "rejects": bad, "faults": named, "more": more}
+    return {"records": len(found) - rejects, "rejects": rejects, "faults": named, "more": more}
 
 
 def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
@@ -155,7 +175,7 @@ def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
         ) from unknown
     records = [one for one in _located(text) if one.error is None]
     whole, *each = tokens.count_many([text, *(one.raw.decode("utf-8", "replace") for one in records)], tokenizer)
-    return {"tokenizer": tokenizer, "tokens": whole, "messages": len(records), "tokensOfMessages": sum(each)}
+    return {"tokenizer": tokenizer, "records": len(records), "tokens": whole, "record_tokens": sum(each)}
 
 
 def _convert(text: str, to: str, context: dict[str, Any] | None = None, nearest: bool = False) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     if not quiet:
         _summarize(made.data, output)
         if by is None and not totals["records"] and not rejects:
-            inputs.tell_nothing(names, settings["wire"], bool(totals["bytes"]["all"]))
+            inputs.tell_nothing(names, settings["wire"], bool(totals["bytes"]))
     if totals["stopped"]:
         raise KeyboardInterrupt
     return BAD_RECORDS if rejects else GOOD
@@ -108,5 +108,5 @@ def _summarize(data: dict[str, Any], output: str) -> None:
     found = f"{counted(totals['records'], 'record')} and {counted(rejects, 'reject')}"
     held = f"{counted(len(data['messages']), 'message')} in full, {counted(len(data['rejects']), 'reject')}"
     shown = f"{held} with {'its' if len(data['rejects']) == 1 else 'their'} bytes"
-    complain(f"{found} in {counted(totals['bytes']['all'], 'byte')}")
+    complain(f"{found} in {counted(totals['bytes'], 'byte')}")
     complain(f"{'standard output' if output == '-' else output}: {shown}")

@@ -28,6 +28,8 @@ TITLES = {
 }
 MOST_IN_BUDGET = 1_000_000
 """Values that are told apart at least where a budget is kept."""
+ODD = {"others": "(others)", "without": "(none)"}
+"""Members of rows that have no value, and what stands in its place."""
 LATENCIES = ("min s", "p50 s", "p90 s", "p99 s", "max s")
 RARE = frozenset({"progress", "orphans", "ahead", "further"})
 """Columns of answers that are shown where there are any."""
@@ -103,22 +105,22 @@ def show_groups(
 
 
 def group_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows of statistics, or of :meth:`turnwire.read.grouping.Grouped.rows`, as a table; one may be all others."""
-    names = [name for name in rows[0] if name not in ("stat", "others")]
+    """Rows of statistics, or of :meth:`turnwire.read.grouping.Grouped.rows`, as a table."""
+    names = [name for name in rows[0] if name not in ("stat", *ODD)]
     names = [name for name in names if name not in RARE or any(row[name] for row in rows)]
     names.sort(key=lambda name: name in LAST)
     cells = [
         [milliseconds(row.get(name)) if name in ("first", "last") else row.get(name) for name in names] for row in rows
     ]
     for row, shown in zip(rows, cells, strict=True):
-        if "others" in row:
-            shown[0] = "(others)"
+        shown[0] = next((word for mark, word in ODD.items() if mark in row), shown[0])
     decimals = {name: _decimals([row.get(name) for row in rows]) for name in (*LATENCIES, "p50", "p95", "cost")}
     return table(names, cells, decimals)
 
 
 def _tables(rows: list[dict[str, Any]]) -> Iterator[str]:
-    yield _overview(rows[0])
+    selected = sum(row["record_bytes"] for row in rows if row["stat"] == "wire")
+    yield _overview({**rows[0], "selected_bytes": selected})
     for stat, title in TITLES.items():
         if chosen := [_flat(row) for row in rows if row["stat"] == stat]:
             yield f"{title}\n{group_table(chosen)}"

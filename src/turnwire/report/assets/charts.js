@@ -8,11 +8,11 @@ function drawTiles(holder, view) {
   const tile = (id, label, figure, of) => el("div", { class: "tile", id: `tile-${id}` }, el("dt", {}, label),
     el("dd", {}, el("span", { class: "figure" }, figure), el("span", { class: "of" }, of)));
   const tiles = [
-    tile("records", filtered ? "Records found" : "Records", compact(view.records), filtered ? `${share(view.records, D.totals.records)} of ${count(D.totals.records)}` : bytes(D.totals.bytes.records)),
+    tile("records", filtered ? "Records found" : "Records", compact(view.records), filtered ? `${share(view.records, D.totals.records)} of ${count(D.totals.records)}` : bytes(D.totals.record_bytes)),
     tile("conversations", "Conversations", filtered ? compact(talks.size) : `${compact(D.total_conversations)}${D.more_conversations ? "+" : ""}`,
       filtered ? `of ${count(conversations.length)} in this page` : `${count(conversations.length)} in this page`),
     tile("agents", "Agents", filtered ? `${D.folded_agents ? "≥ " : ""}${compact(agents)}` : `${compact(D.totals.agents)}${D.more_agents ? "+" : ""}`, "senders and receivers"),
-    tile("rejects", "Rejects", compact(allRejects), allRejects ? bytes(D.totals.bytes.rejects) : "nothing was damaged"),
+    tile("rejects", "Rejects", compact(allRejects), allRejects ? bytes(D.totals.reject_bytes) : "nothing was damaged"),
     tile("bytes", "Bytes of records", bytes(view.bytes), view.records ? `${decimal(view.bytes / view.records)} B each` : "–"),
     tile("tokens", "Tokens", measured ? compact(view.tokens) : "–", measured ? (view.records ? `${decimal(view.tokens / view.records)} each` : "–") : "not measured"),
   ];

@@ -2,7 +2,7 @@
 const wireList = D.wires.length ? ` of ${D.wires.join(", ")}` : "";
 const began = timed ? moment(D.time.first) : "", ended = timed ? moment(D.time.last) : "";
 document.getElementById("lede").replaceChildren(
-  `${plural(D.totals.records, "record")}${wireList} in ${bytes(D.totals.bytes.all)}`,
+  `${plural(D.totals.records, "record")}${wireList} in ${bytes(D.totals.bytes)}`,
   ...(timed ? [`, ${began === ended ? began : `${began} to ${ended}`} UTC`] : []));
 
 const tiles = el("dl", { class: "tiles", id: "tiles", "aria-label": "Key figures" });
@@ -26,7 +26,7 @@ function draw() {
 
 function drawFoot() {
   const lines = ["Times are UTC. Kinds, agents and conversations have the names used in the records. Positions are lines and byte offsets in the file."];
-  lines.push(`Of ${bytes(D.totals.bytes.all)} read, ${bytes(D.totals.bytes.records)} are records, ${bytes(D.totals.bytes.rejects)} rejects and ${bytes(D.totals.bytes.text)} other text.`);
+  lines.push(`Of ${bytes(D.totals.bytes)} read, ${bytes(D.totals.record_bytes)} are records, ${bytes(D.totals.reject_bytes)} rejects and ${bytes(D.totals.text_bytes)} other text.`);
   document.getElementById("foot").append(`Made by turnwire ${D.version}, ${D.made}. This page is self-contained and loads nothing.`, el("ul", {}, lines.map((line) => el("li", {}, line))));
 }
 
