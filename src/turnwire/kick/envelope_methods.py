@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from turnwire import message as contract
 from turnwire.contract import cached_if_short
 from turnwire.errors import DecodeError, Reason
 from turnwire.json import text as json_text
@@ -13,16 +14,6 @@ from turnwire.json.faults import kind_of
 from turnwire.json.times import seconds
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE, MessageType
-from turnwire.message import (
-    Message,
-    column,
-    expect_mapping,
-    moment,
-    name_of,
-    refuse_unknown,
-    text_or_none,
-    without_dialect,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +126,7 @@ ANNOTATIONS: dict[str, Any] = {
 """The attributes of an envelope and their types."""
 
 
-class EnvelopeMethods(Message):
+class EnvelopeMethods(contract.Message):
     """The contract of messages for Envelope; its sender and receiver are fields of its own."""
 
     __hash__ = None  # type: ignore[assignment]
@@ -182,16 +173,16 @@ class EnvelopeMethods(Message):
     __init__.__qualname__ = "Envelope.__init__"
 
     wire = WIRE
-    kind = column("type", name_of, "``type``.")
-    conversation = column("correlation_id", text_or_none, "``correlation_id``.")
-    subject = column("channel", text_or_none, "``channel``.")
+    kind = contract.column("type", contract.name_of, "``type``.")
+    conversation = contract.column("correlation_id", contract.text_or_none, "``correlation_id``.")
+    subject = contract.column("channel", contract.text_or_none, "``channel``.")
     sequence = None  # envelopes have no numbers
 
     @property
     def time(self) -> datetime | None:
         """The time of ``timestamp``, UTC by default; None if it is invalid or before the year 1."""
         found = seconds(self.timestamp) if isinstance(self.timestamp, str) else None
-        return None if found is None else moment(seconds=found)
+        return None if found is None else contract.moment(seconds=found)
 
     @property
     def space(self) -> Space:
@@ -211,7 +202,7 @@ class EnvelopeMethods(Message):
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields replaced; ``extra`` is copied."""
         values = dict(zip((*FIELDS, "extra"), state(_handed_out(self)), strict=True))
-        refuse_unknown(type(self), changes, values)
+        contract.refuse_unknown(type(self), changes, values)
         return type(self)(**{**values, **changes})
 
     def to_dict(self) -> dict[str, Any]:
@@ -221,7 +212,7 @@ class EnvelopeMethods(Message):
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """The envelope of a JSON object. Raises DecodeError with the field in ``path``; see :func:`field_fault`."""
-        expect_mapping(fields, WIRE)
+        contract.expect_mapping(fields, WIRE)
         fault = field_fault(fields)
         if fault is not None:
             raise json_text.refusal(None, WIRE, *fault)
@@ -233,7 +224,7 @@ class EnvelopeMethods(Message):
     def _schema(cls) -> dict[str, Any]:
         from turnwire.kick.codec import json_schema
 
-        return without_dialect(json_schema())
+        return contract.without_dialect(json_schema())
 
     def __repr__(self) -> str:
         """Sender, receiver and channel; content may be long and hostile, so only its length is shown."""

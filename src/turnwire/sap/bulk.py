@@ -16,27 +16,16 @@ from turnwire.json.fields import Table
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, MemberWork, PairRule
+from turnwire.sap import spec
 from turnwire.sap.messages import MESSAGES
-from turnwire.sap.spec import (
-    MUST,
-    RESULT_MARKS,
-    TASK_MARKS,
-    TERMINAL,
-    WIRE,
-    Alignment,
-    Kind,
-    PressureLevel,
-    Receipt,
-    Status,
-)
 
 _DECODE = Deferred("turnwire.sap.codec", "decode")
 
-_STATUSES = (*(status.value for status in Status), *(receipt.value for receipt in Receipt))
+_STATUSES = (*(status.value for status in spec.Status), *(receipt.value for receipt in spec.Receipt))
 _WORDS = {
     "status": _STATUSES,
-    "pressure_level": tuple(level.value for level in PressureLevel),
-    "alignment": tuple(alignment.value for alignment in Alignment),
+    "pressure_level": tuple(level.value for level in spec.PressureLevel),
+    "alignment": tuple(alignment.value for alignment in spec.Alignment),
 }
 _FILLS = (
     Fill("task_id", "text", "taskId"),
@@ -72,8 +61,8 @@ def _needs(table: Table, path: str = "") -> Iterator[Need]:
     for field in table.fields:
         where = f"{path}{field.name}"
         kinds = field.kind.scanned + (("null",) if field.nullable else ())
-        yield Need(where, kinds, field.need == MUST and not field.late, field.values, bad=field.kind.bad)
-        if field.kind is Kind.RECORD and field.table is not None:
+        yield Need(where, kinds, field.need == spec.MUST and not field.late, field.values, bad=field.kind.bad)
+        if field.kind is spec.Kind.RECORD and field.table is not None:
             yield from _needs(field.table, f"{where}/")
 
 
@@ -83,13 +72,13 @@ def _values(table: Table, path: str = "") -> Iterator[Value]:
         words = _STATUSES if where == "status" else field.values
         yield Value(where, field.kind.text, words, text="/*/" in where)
         if field.table is not None:
-            yield from _values(field.table, f"{where}/" if field.kind is Kind.RECORD else f"{where}/*/")
+            yield from _values(field.table, f"{where}/" if field.kind is spec.Kind.RECORD else f"{where}/*/")
 
 
 _STRONG = ("constitutionalContext", "constitutionalEvidence")
 _RECEIPT = (
     Sign(("messageId", "correlationId"), 2),
-    Sign(("status",), values=tuple(f'{receipt.value}"' for receipt in Receipt)),
+    Sign(("status",), values=tuple(f'{receipt.value}"' for receipt in spec.Receipt)),
 )
 _FURTHER = ("taskId", "correlationId", "issuedAt", "reportedAt", "issuer", "producer", "target")
 SIGNS = (
@@ -115,7 +104,7 @@ _CUT_RECEIPT = re.compile(
 )
 """A damaged receipt is recognised only if nothing but its end is missing and it has a UUID. "_": white space."""
 PLAN = WirePlan(
-    wire=WIRE,
+    wire=spec.WIRE,
     values=tuple({value.path: value for table in MESSAGES for value in _values(table)}.values()),
     variants=tuple(
         Variant(table.name, tuple(_needs(table)), (Fill("kind", "constant", constant=place), *_FILLS, _TIME))
@@ -131,11 +120,11 @@ PLAN = WirePlan(
     clues=(*((name,) for name in (*_STRONG, "protocolVersion")), ("messageId", "correlationId")),
     inside=(*_STRONG, "protocolVersion", "messageId"),
     torn=(*_STRONG, "protocolVersion", "messageId"),
-    marks=(TASK_MARKS, RESULT_MARKS),
+    marks=(spec.TASK_MARKS, spec.RESULT_MARKS),
     receipt="messageId",
     task="taskId",
     status="status",
-    nack=Receipt.NACK.value,
+    nack=spec.Receipt.NACK.value,
     schemas=True,
 )
 
@@ -153,7 +142,7 @@ SCANNER: BulkScanner = scanner(
 )
 
 
-work = MemberWork(("taskId", "messageId"), "status", (*(status.value for status in TERMINAL), "NACK"), _DECODE)
+work = MemberWork(("taskId", "messageId"), "status", (*(status.value for status in spec.TERMINAL), "NACK"), _DECODE)
 _OF_TASK = Key(("task",), needs=("task",))
 PAIRS = (
     PairRule(

@@ -16,21 +16,10 @@ from turnwire.errors import EncodeError, expect
 from turnwire.json import text as json_text
 from turnwire.json.text import canonical
 from turnwire.ledger import Ledger
+from turnwire.sap import spec
 from turnwire.sap.builders import Outcome, mode_of, result_for
 from turnwire.sap.judgement import Judgement, judge, judged, require_answer
 from turnwire.sap.messages import CacheEvidence, Producer, Result, Task, fields_of
-from turnwire.sap.spec import (
-    WIRE,
-    Alignment,
-    CacheMode,
-    ErrorCode,
-    PressureLevel,
-    RiskTolerance,
-    Status,
-    in_utc,
-    moment_of,
-    write_time,
-)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -104,8 +93,8 @@ def fingerprint(task: Task, *, essence: Essence = WHOLE_PAYLOAD) -> str:
 SNAPSHOT = ("constraints", "objectives", "pressure", "pressureLevel", "riskTolerance")
 """The fields of the context that a cache record keeps for this."""
 
-_LEVELS = [level.value for level in PressureLevel]
-_RISKS = [risk.value for risk in RiskTolerance]
+_LEVELS = [level.value for level in spec.PressureLevel]
+_RISKS = [risk.value for risk in spec.RiskTolerance]
 
 Align = Callable[[Mapping[str, Any], Mapping[str, Any]], "str | None"]
 """(context asked for, context at storing) -> why not, or None for aligned."""
@@ -182,11 +171,11 @@ class Hit(NamedTuple):
     def result(self, task: Task, producer: str | Producer, *, now: Moment | None = None) -> Result:
         """The Result of ``task`` with the cached output and its evidence (section 6)."""
         evidence = CacheEvidence.from_dict({"hit": True, "cacheKey": self.cache_key, "ageSec": self.age_sec})
-        vetted = self.record["alignment"] == Alignment.VALID
+        vetted = self.record["alignment"] == spec.Alignment.VALID
         then = {"principle": "constitution", "status": "PASS", "notes": "vetted when it was stored"}
         outcome = Outcome(
-            status=Status.SUCCEEDED,
-            alignment=Alignment.VALID if vetted else None,
+            status=spec.Status.SUCCEEDED,
+            alignment=spec.Alignment.VALID if vetted else None,
             policy_checks=self.record.get("policyChecks") or ([then] if vetted else None),
             citations=self.record.get("citations"),
             cache=evidence,
@@ -209,7 +198,7 @@ class Miss(NamedTuple):
         """The Result of a task whose cache mode is "only": FAILED, CACHE_MISS (section 6)."""
         text = f"the cache has no answer ({self.reason}{': ' if self.text else ''}{self.text})"
         evidence = CacheEvidence(hit=False, cache_key=self.cache_key)
-        outcome = Outcome(error=(ErrorCode.CACHE_MISS, text), cache=evidence)
+        outcome = Outcome(error=(spec.ErrorCode.CACHE_MISS, text), cache=evidence)
         return result_for(task, outcome, producer, now=_moment(now))
 
     def __bool__(self) -> bool:
@@ -273,7 +262,7 @@ class Cache(Store):
         was changed.
         """
         expect(task, Task, "get expects a Task")
-        if mode_of(task) is CacheMode.BYPASS:
+        if mode_of(task) is spec.CacheMode.BYPASS:
             return Miss("bypass")
         try:
             key = self.key(task)
@@ -283,7 +272,7 @@ class Cache(Store):
         context = fields_of(task)["constitutionalContext"]
         miss = Miss("absent", key)
         for entry in islice(self.ledger.find(KIND, key), MOST_PASSED):
-            record = json_text.read_object(entry.body, WIRE)
+            record = json_text.read_object(entry.body, spec.WIRE)
             age = moment - datetime.fromisoformat(record["storedAt"]).timestamp()
             unfit = self._unfit(record, age, context)
             if unfit is None:
@@ -299,7 +288,7 @@ class Cache(Store):
             return "stale", f"stored {int(-age)} s from now: a clock was or is wrong"
         if limit is not None and max(age, 0) >= limit:
             return "stale", f"{int(age)} s old, {limit} s allowed"
-        if not self._admits(judge(Status.SUCCEEDED, record["alignment"], record.get("policyChecks", ()))):
+        if not self._admits(judge(spec.Status.SUCCEEDED, record["alignment"], record.get("policyChecks", ()))):
             return "unvetted", f"stored as {record['alignment']}, which this cache does not return"
         why = self.align(context, record["context"]) if policy.get("mustAlign", True) else None
         return None if why is None else ("unaligned", why)
@@ -324,7 +313,7 @@ class Cache(Store):
         expect(task, Task, "put expects a Task")
         expect(result, Result, "put expects a Result")
         require_answer(task, result)
-        if mode_of(task) is CacheMode.BYPASS or not self._admits(judged(result)):
+        if mode_of(task) is spec.CacheMode.BYPASS or not self._admits(judged(result)):
             return None
         try:
             key = self.key(task) if key is None else key
@@ -335,7 +324,7 @@ class Cache(Store):
         evidence = fields["constitutionalEvidence"]
         record: dict[str, Any] = {
             "cacheKey": key,
-            "storedAt": write_time(_moment(now)),
+            "storedAt": spec.write_time(_moment(now)),
             "producer": fields["producer"]["agentId"],
             "alignment": evidence["alignment"],
             "citations": evidence.get("citations", []),
@@ -348,7 +337,7 @@ class Cache(Store):
             record["policyChecks"] = evidence["policyChecks"]
         if "output" in fields:
             record["output"] = fields["output"]
-        body = json_text.write(record, WIRE)
+        body = json_text.write(record, spec.WIRE)
         return None if len(body.encode()) > LIMITS.message else (KIND, body, key)
 
     def _admits(self, judgement: Judgement) -> bool:
@@ -357,4 +346,4 @@ class Cache(Store):
 
 
 def _moment(now: Moment | None) -> datetime:
-    return moment_of(now) if isinstance(now, str) else in_utc(now or datetime.now(UTC))
+    return spec.moment_of(now) if isinstance(now, str) else spec.in_utc(now or datetime.now(UTC))

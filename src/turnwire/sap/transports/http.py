@@ -24,23 +24,12 @@ from typing import TYPE_CHECKING, Any
 from turnwire.contract import LIMITS
 from turnwire.errors import BadAnswer, DecodeError, Unanswered, Unreachable, needs
 from turnwire.json import text as json_text
+from turnwire.sap import transports
 from turnwire.sap.access import Action, Named, authorise
 from turnwire.sap.builders import Refused, expects_ack
 from turnwire.sap.codec import encode
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import UUID, WIRE, ErrorCode
-from turnwire.sap.transports import (
-    Caller,
-    CallerOptions,
-    Identify,
-    M,
-    Serving,
-    asked,
-    identified,
-    is_final,
-    read_answer,
-    read_message,
-)
 
 with needs("http", "HTTP needs starlette and httpx"):
     import httpx
@@ -89,7 +78,7 @@ class _Problem(Refused):
         self.status = status
 
 
-def bearer(table: Mapping[str, Named]) -> Identify:
+def bearer(table: Mapping[str, Named]) -> transports.Identify:
     """An ``identify`` by ``Authorization: Bearer <token>``: the principal of the token, None if it is unknown."""
     known = [(token.encode(), principal) for token, principal in table.items()]
 
@@ -105,10 +94,10 @@ def bearer(table: Mapping[str, Named]) -> Identify:
 
 
 def app(
-    agent: Serving,
+    agent: transports.Serving,
     *,
     max_body: int = MAX_BODY,
-    identify: Identify | Mapping[str, Named] | None = None,
+    identify: transports.Identify | Mapping[str, Named] | None = None,
     receive: Receive | None = None,
     body_seconds: float = BODY_SECONDS,
 ) -> Starlette:
@@ -139,14 +128,14 @@ def app(
 
 @dataclass(eq=False)
 class _Endpoint:
-    agent: Serving
+    agent: transports.Serving
     max_body: int
-    identify: Identify | None
+    identify: transports.Identify | None
     receive: Receive | None
     body_seconds: float
 
     async def post_task(self, request: Request) -> Response:
-        caller = await identified(self.identify, request)
+        caller = await transports.identified(self.identify, request)
         task = await self._message(request, Task)  # which nobody but the agent keeps
         job = await self.agent.receive(task, principal=caller, given=True)
         del task
@@ -161,15 +150,15 @@ class _Endpoint:
         return _response(encode(job.ack()) if job.expects_ack else "", 202, job.correlation_id)
 
     async def ask_about_task(self, request: Request) -> Response:
-        caller = await identified(self.identify, request)
+        caller = await transports.identified(self.identify, request)
         action = Action.CANCEL if request.method == "DELETE" else Action.READ
-        found = await asked(self.agent, action, request.path_params["task_id"], caller)
+        found = await transports.asked(self.agent, action, request.path_params["task_id"], caller)
         if isinstance(found, Nack):
             raise Refused(found)
         return _response(encode(found, strict=False), 202 if isinstance(found, Ack) else 200, found.correlation_id)
 
     async def post_result(self, request: Request) -> Response:
-        caller = await identified(self.identify, request)
+        caller = await transports.identified(self.identify, request)
         if caller is None:
             raise _Problem(request, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
         result = await self._message(request, Result)
@@ -179,7 +168,7 @@ class _Endpoint:
         await self.receive(result)
         return _response("", 204, result.correlation_id)
 
-    async def _message(self, request: Request, kind: type[M]) -> M:
+    async def _message(self, request: Request, kind: type[transports.M]) -> transports.M:
         """The message of a body, of which it reads no more than the limit and one chunk; its bytes are counted until it
         is there."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
@@ -194,7 +183,7 @@ class _Endpoint:
                         raise _Problem(request, ErrorCode.RATE_LIMIT, "there is not enough memory for the body now")
                     body += chunk
             correlation = request.headers.get(CORRELATION)
-            return read_message(kind, bytes(body), message_id=request.url.path, correlation=correlation)
+            return transports.read_message(kind, bytes(body), message_id=request.url.path, correlation=correlation)
         except TimeoutError:
             text = f"the body took more than {self.body_seconds:g} seconds"
             raise _Problem(request, ErrorCode.INVALID_TASK, text, 408) from None
@@ -285,7 +274,7 @@ def _parts(text: str) -> tuple[tuple[str, str, int], list[str]]:
 _PORTS = {"http": 80, "https": 443}
 
 
-class Client(Caller):
+class Client(transports.Caller):
     """Calls an agent behind :func:`turnwire.sap.http.app`. Use it as an async context manager.
 
     Args:
@@ -307,7 +296,7 @@ class Client(Caller):
         ack_seconds: float = 10.0,
         max_body: int = MAX_ANSWER,
         token: str | None = None,
-        **caller: Unpack[CallerOptions],
+        **caller: Unpack[transports.CallerOptions],
     ) -> None:
         super().__init__(**caller)
         self._base = base_url.rstrip("/")
@@ -342,9 +331,9 @@ class Client(Caller):
                     line = await anext(lines, None)
                 if line is None:
                     raise Unreachable(f"the stream of Results of task {task.task_id} ended before the final one")
-                result = self.answered(task, read_answer(line))
+                result = self.answered(task, transports.read_answer(line))
                 yield result
-                if is_final(result):
+                if transports.is_final(result):
                     return
 
     async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
@@ -420,11 +409,11 @@ def _message_of(response: httpx.Response, content: bytes) -> Any:
         except DecodeError as error:
             raise BadAnswer(f"HTTP {status} with an unreadable problem description: {error}") from error
         if isinstance(fields, dict):
-            answer = read_answer(json_text.write(fields, WIRE).encode())
+            answer = transports.read_answer(json_text.write(fields, WIRE).encode())
             if isinstance(answer, Nack):
                 return answer
     elif kind.startswith(JSON):
-        return read_answer(content)
+        return transports.read_answer(content)
     if status in _GATEWAYS:
         raise Unreachable(f"HTTP {status}")
     raise BadAnswer(f"HTTP {status} with {kind or 'no content type'} instead of a SAP message")

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire.checklists import Recent
 from turnwire.errors import BadAnswer, DecodeError, Unanswered, Unreachable, needs
 from turnwire.json import text as json_text
+from turnwire.sap import transports
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, sign, verify
 from turnwire.sap.agent import cancel_and_wait, too_large
 from turnwire.sap.builders import Refused, code_of, expects_ack, nack, thaw
@@ -36,16 +37,6 @@ from turnwire.sap.codec import encode
 from turnwire.sap.handlers import Job, key_of
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode, uuid_key
-from turnwire.sap.transports import (
-    Caller,
-    CallerOptions,
-    Identify,
-    Serving,
-    identified,
-    is_final,
-    read_answer,
-    read_message,
-)
 
 with needs("nats", "the queue needs nats-py"):
     from nats.aio.client import Client as Connection
@@ -93,7 +84,7 @@ def by_subject(message: Any) -> Named:
     return steps[3] if len(steps) == 4 and is_name(steps[3]) else None
 
 
-def signed(keys: Mapping[str, bytes]) -> Identify:
+def signed(keys: Mapping[str, bytes]) -> transports.Identify:
     """The principal whose Ed25519 signature of the message is in its headers, None if it does not fit.
 
     keys: name of each principal -> its public key, 32 raw bytes. Extra ``sign``.
@@ -224,12 +215,12 @@ class Worker:
         options: for the connection, e.g. ``user`` and ``password``, as ``nats.connect`` takes them.
     """
 
-    agent: Serving
+    agent: transports.Serving
     url: str
     _: KW_ONLY
     queue: str
     prefix: str = "sap"
-    identify: Identify | None = None
+    identify: transports.Identify | None = None
     waiting: int = 1000
     at_once: int | None = None
     ack_wait: float = 30.0
@@ -327,8 +318,8 @@ class Worker:
         headers = message.headers or {}
         task_id = headers.get(TASK_ID, "")
         try:
-            task = read_message(Task, message.data, message_id=task_id, correlation=headers.get(CORRELATION))
-            caller = await identified(self.identify, message)
+            task = transports.read_message(Task, message.data, message_id=task_id, correlation=headers.get(CORRELATION))
+            caller = await transports.identified(self.identify, message)
         except Refused as refused:  # the sender is told where the header or the body says who waits
             await self._receipt(message, task_id or refused.nack.message_id, refused.nack)
             await message.term()
@@ -370,7 +361,7 @@ class Worker:
 
     async def _end(self, message: Any) -> None:
         """Ends a task here, or as soon as it comes. Its Result goes where its Results go."""
-        caller = await identified(self.identify, message)
+        caller = await transports.identified(self.identify, message)
         with contextlib.suppress(DecodeError, Unreachable):  # no wish, or the agent was closed
             task_id = json_text.read_object(message.data, WIRE).get("taskId")
             if caller is None or not isinstance(task_id, str) or not is_name(task_id):
@@ -414,7 +405,7 @@ def _clock() -> float:
 _FULL = 10077  # JetStream: maximum messages exceeded
 
 
-class Client(Caller):
+class Client(transports.Caller):
     """Puts tasks into a queue and waits for their results. Use it as an async context manager.
 
     Args:
@@ -438,7 +429,7 @@ class Client(Caller):
         signer: Any = None,
         waiting: int = 1000,
         options: Mapping[str, Any] | None = None,
-        **caller: Unpack[CallerOptions],
+        **caller: Unpack[transports.CallerOptions],
     ) -> None:
         caller.setdefault("issuer", principal)
         super().__init__(**caller)
@@ -466,7 +457,7 @@ class Client(Caller):
                 take = partial(self.answered, task)
                 while (result := await self._next(task.task_id, results, take, self._timeout, losses)) is not None:
                     yield result
-                    if is_final(result):
+                    if transports.is_final(result):
                         return
 
     async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
@@ -481,7 +472,7 @@ class Client(Caller):
                 message = await self._link.stream.get_last_msg(self._link.results_stream, subject)
             except NotFoundError:
                 return None
-            return read_answer(message.data)
+            return transports.read_answer(message.data)
 
         async with self._listening(subject) as results:
             if (known := await self.result(task_id)) is not None:
@@ -498,7 +489,7 @@ class Client(Caller):
                     if left <= PATIENCE:
                         raise
                 else:
-                    if found is not None and is_final(found):
+                    if found is not None and transports.is_final(found):
                         return found
 
     def _signature(self, text: bytes) -> dict[str, str]:
@@ -539,7 +530,7 @@ class Client(Caller):
         try:
             while (message := await self._heard(results, losses, end)) is not None:
                 try:
-                    return check(read_answer(message.data))
+                    return check(transports.read_answer(message.data))
                 except (BadAnswer, Refused) as error:
                     _log.warning("a Result for task %s was not accepted: %s", task_id, error)
                     strange.append(str(error))
@@ -561,7 +552,7 @@ class Client(Caller):
                     message = await self._heard(receipts, losses)
         except (TimeoutError, NoRespondersError) as error:
             raise Unanswered(f"no worker accepted task {task.task_id}") from error
-        receipt = read_answer(message.data)
+        receipt = transports.read_answer(message.data)
         if not isinstance(receipt, (Ack, Nack)):
             raise BadAnswer(f"the worker answered with a {type(receipt).__name__}")
         return receipt
