@@ -70,47 +70,9 @@ def test_generated_documents_keep_their_values():
         ], seed
 
 
-@pytest.mark.parametrize(
-    ("text", "reason", "line"),
-    [
-        ("CSP/1 \n", "bad_magic", 1),
-        ("\ufeffCSP/1\n", "bad_magic", 1),
-        ("\u2028CSP/1\n", "junk", 1),
-        (TASK.replace("\n\n", "\n"), "bad_header_line", 6),
-        (TASK.replace("FROM A", "FROM"), "bad_header_value", 2),
-        (TASK.replace("FROM A", "FROM  A"), "bad_header_value", 2),
-        (TASK.replace("CTX C0", "ctx C0"), "bad_header_line", 4),
-        (TASK.replace("TASK\n\n", "task\n\n"), "bad_intent", 1),
-        ("CSP/1", "missing_from", 1),
-        (HEAD.format("TASK") + "RESULT", "block_mismatch", 7),
-        (HEAD.format("TASK") + "prose", "block_mismatch", 7),
-        (HEAD.format("TASK") + "```\n", "block_mismatch", 7),
-        (TASK + "DEADLINE x\n", "unknown_key", 9),
-        (TASK + "REQ y\n", "dup_field", 9),
-        (TASK + "\nPRIORITY P1\n", "trailing_text", 10),
-        (TASK + "csp/1\n", "bad_magic", 9),
-        (TASK + "```\nhello\n", "stray_line", 9),
-        (HEAD.format("ERROR") + "ERROR E1\nCAUSE x\n", "missing_at", 7),
-        (HEAD.format("ERROR") + "ERROR E1\nAT T1\n", "missing_cause", 7),
-        (HEAD.format("ERROR") + "ERROR T1\nAT T1\n", "bad_id", 7),
-        (HEAD.format("FILE") + "FILEOP F1 CREATE\nBASE x\n", "missing_path", 7),
-        (HEAD.format("FILE") + "FILEOP F1 create\nPATH x\n", "bad_op", 7),
-        (HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\nCONTENT\n", "heredoc_expected", 9),
-        (HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\nCONTENT \n<<<\n>>>\n", "heredoc_expected", 9),
-        (HEAD.format("PATCH") + "PATCH P1\nBASE c0\nAPPLY -> C1\n", "bad_base", 8),
-        (HEAD.format("PATCH") + "PATCH P1\nBASE C0\nAPPLY -> C1\n+ DEF A = 1\n", "stray_line", 10),
-        (HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ A = 1\nAPPLY -> C1\n", "bad_op", 9),
-        (HEAD.format("PATCH") + "PATCH P1\nBASE C0\nprose\nAPPLY -> C1\n", "stray_line", 9),
-        (HEAD.format("PLAN") + "PLAN\n", "bad_id", 7),
-        (HEAD.format("PLAN") + "PLAN a\nstep 1\n", "stray_line", 8),
-        ("DEF A = 1\nDEF A = 2\n", "def_exists", 2),
-        ("LAWS\n- L1: x\n- L1: y\n", "duplicate", 3),
-        ("- L1: x\n", "junk", 1),
-        ("DEF a = 1\n", "junk", 1),
-    ],
-)
-def test_strict_faults(text, reason, line):
-    assert fault(text) == (reason, line)
+@vectors.cases("csp_forms", kind="strict")
+def test_strict_faults(case):
+    assert fault(case["text"]) == (case["error"], case["at"])
 
 
 def test_the_fault_met_first_is_raised():

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests import vectors
 from tests.above import backend  # noqa: F401  (a fixture)
 from tests.conftest import raised
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
@@ -26,60 +27,12 @@ PRIORITY P1
 """
 
 
-def each(before: str) -> str:
-    return "".join(f"{before}{line}".rstrip() + "\n" for line in GOOD.splitlines())
-
-
-HEADERS = ("FROM ", "TO ", "CTX ", "INTENT ")
-
-
-def changed(keys: tuple[str, ...], form: str) -> str:
-    """Each of these keys in another form, in which {} is the key."""
-    text = GOOD
-    for key in keys:
-        text = text.replace(f"\n{key}", "\n" + form.format(key.strip()))
-    return text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(each(before) for before in ("\t", "12:00 main: ", "| ")),
-        *(changed(HEADERS, form) for form in ("{}=", "{} -> ", "{}    ", "**{}** ")),
-        GOOD.lower().replace("main", "MAIN").replace(" code", " CODE").replace("c0", "C0").replace("t001", "T001"),
-        GOOD.replace("CSP/1\n", "CSP/1\n\n"),
-        GOOD.replace("REQ find it\n", "REQ find it\n\n"),
-        GOOD.replace("P1", '"p1"'),
-        GOOD.replace("FROM MAIN", 'FROM "MAIN" '),
-        *(GOOD.replace("TASK T001", head) for head in ("TASK #T001", "TASK T001:")),
-        changed(("REQ ", "OWNER ", "PRIORITY "), "- **{}:** "),
-        GOOD.replace("CTX C0", "CTX C0  # the first"),
-        GOOD.replace("P1", "'P1"),
-        GOOD.replace("P1", "P1 (high)"),
-        GOOD.replace("\n\n", "\n\n---\n"),
-        f"{GOOD}END\n",
-        f"{GOOD}---\n",
-        f"{GOOD}CTX C7\n",
-        f"{GOOD}TASK T2\n",
-        f"Here it is:\n\n{each('> ')}\nThat is all.\n",
-        f"Here it is:\n\n{GOOD}",
-        f"{GOOD}</pre>\n",
-        "\ufeff" + GOOD,
-        GOOD.replace("P1", "P1 - urgent"),
-        *(changed((*HEADERS, "REQ ", "OWNER ", "PRIORITY "), form) for form in ("{} = ", "{} : ", "{}：")),
-        *(changed(HEADERS, form) for form in ("{} — ", "{} – ")),
-        *(GOOD.replace("TASK T", f"{before}TASK T") for before in ("# the task\n", "Here is the task:\n\n")),
-        *(
-            "".join(f"{form.format(number)}{line}".rstrip() + "\n" for number, line in enumerate(GOOD.splitlines(), 95))
-            for form in ("[12:00:{:02}] ", "{:>3} | ", "{}: ", "{}. ")
-        ),
-    ],
-)
-def test_what_is_forgiven(text: str) -> None:
-    message = csp.decode(text, mode="lenient")
+@vectors.cases("csp_forms", kind="forgiven")
+def test_what_is_forgiven(case: dict[str, Any]) -> None:
+    message = csp.decode(case["text"], mode="lenient")
     assert message == csp.decode(GOOD)
     assert message.issues
-    raised(turnwire.DecodeError, csp.decode, text)
+    raised(turnwire.DecodeError, csp.decode, case["text"])
 
 
 @pytest.mark.parametrize("seed", range(81))

@@ -7,6 +7,7 @@ from itertools import islice
 
 import pytest
 
+from tests import vectors
 from tests.conftest import raised, refusal
 from tests.csp.generate import GOOD_BLOCKS
 from turnwire import LIMITS, csp
@@ -129,31 +130,10 @@ def test_known_blocks_take_their_keys_once_and_no_others(intent):
 TASK = HEAD.format("TASK") + "TASK T1\nREQ x\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "issues"),
-    [
-        ("\ufeff" + TASK, [("bom", 1)]),
-        (TASK.replace("CSP/1", "csp/1 "), [("bad_magic", 1)]),
-        (TASK.replace("\n\n", "\n"), [("bad_header_line", 6)]),
-        (TASK.replace("FROM A\nTO B", "TO B\nFROM A"), [("header_order", 1)]),
-        (TASK.replace("TO B", "TO B\nTO C"), [("dup_header", 4)]),
-        (TASK.replace("TO B\n", ""), [("missing_to", 1)]),
-        (TASK.replace("TASK\n\n", "RESULT\n\n"), [("block_mismatch", 7)]),
-        (TASK.replace("T1", "X1"), [("bad_id", 7)]),
-        (TASK.replace("REQ x", "IN y"), [("missing_req", 7)]),
-        (TASK + "REQ y\n", [("dup_field", 9)]),
-        (TASK + "more\nand more\n", [("continued", 9), ("continued", 10)]),
-        (HEAD.format("FILE") + "FILEOP F1\nPATH a\nCONTENT b\n", [("missing_op", 7), ("heredoc_expected", 9)]),
-        (HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ DEF A := 1\nAPPLY C1\n", [("op_mismatch", 9), ("bad_apply", 10)]),
-        (
-            HEAD.format("PATCH") + "PATCH P1\n- DEF A\nwhat\n",
-            [("missing_base", 7), ("missing_apply", 7), ("stray_line", 9)],
-        ),
-    ],
-)
-def test_lenient_issues(text, issues):
-    document = csp.parse(text, mode="lenient")
-    assert [(str(found.reason), found.where) for found in document.issues] == issues
+@vectors.cases("csp_forms", kind="lenient")
+def test_lenient_issues(case):
+    document = csp.parse(case["text"], mode="lenient")
+    assert [[str(found.reason), found.where] for found in document.issues] == case["issues"]
     assert len(document.messages) == 1
     assert {found.severity for found in document.issues} == {"warning"}
 

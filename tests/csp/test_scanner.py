@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests import vectors
 from tests.conftest import needs_both, raised, rounds
 from tests.csp.generate import GOOD_BLOCKS, ODD_LINES, document
 from tests.csp.test_bulk import CORES, GOOD, TASK, agreed as scanned, begins_message
@@ -144,70 +145,10 @@ def test_nul_behind_a_word_is_no_part_of_it(csp_core, word, behind):
     assert not csp_core.tables(data, pure.NO_LIMIT)[0]
 
 
-TEXT = [
-    "CSP/1",
-    "CSP/1\n",
-    "CSP/1\n=====\n\nA protocol for agents.\n",
-    "CSP/1 only. Example:\n\n    find auth\n",
-    "csp/1 is a protocol, and so is\nCSP / 2\n",
-    "CSP/1, CSP/2 and so on.\nFrom now on we use the first.\n",
-    "CSP/1; it is a protocol of agents\nwith little prose.\n",
-    "CSP/1\nto exchange messages between agents\n",
-    "CSP/1\nto begin: read the specification.\n",
-    "CSP/1\n```\n",
-    "```\nCSP/1\n```\n",
-    "CSP/1\nFRO",
-    "CSP/1\nFROMAGE\n",
-    "CSP/1\nERROR: no such protocol\n",
-    "CSP/1\nTASKS\n- one\n- two\n",
-    "CSP/1\n\n\n\n\n\n\n\n\nFROM far away\n",
-    "CSP/1\na\nb\nc\nd\nFROM far away\n",
-    "CSP/1 - the Compact Symbol Protocol - is another one.\nIt is not read here.\n",
-    "CSP/2\nSTATUS codes are as usual\n",
-    "CSP/1 MODE; a word that is explained below, in prose\n",
-]
-DAMAGED = [
-    "CSP/1\nFROM",
-    "CSP/1\nFROM\n",
-    "CSP/1\nTO B\n",
-    "CSP/1\nFROM A",
-    "CSP/1\n  INTENT TASK\n",
-    "CSP/1\nFROM: A\n",
-    "CSP/1\n\nFROM A\n",
-    "CSP/1\nhello\nCTX C0\n",
-    "csp/1\nfrom a\n",
-    "CSP / 1\nFROM A\n",
-    "CSP/2\nFROM A\n",
-    "CSP/1 only. Example:\nFROM A\nTO B\n",
-    "CSP/1; a message\nFROM A\n",
-    "CSP/1\n\nTASK T1\nREQ x\n",
-    "CSP/1\nFILEOP F1 PATCH\n",
-    "CSP/1\nMEM M1\n",
-    "CSP/1\rFROM A\rTO B\r",
-]
-LOOK_ALIKE = [
-    "CSP/1\nSTATUS OK\nSCOPE [auth]\nDATA a.ts:1-x\nREAD_RECS a.ts:1-9\n",
-    "CSP/1\nSTATUS: ok\n",
-    "CSP/1\n\nPOSITION ADVOCATE\nPLAN first a, then b\n",
-    "CSP/1\nDEBATE PLANNING TASK:x STAKES:low\n",
-    "CSP/1\nRESOLUTION merged\n",
-    "CSP/1 MODE;!prose;DATA ONLY\nSTATUS OK|PARTIAL|FAIL\nSCOPE [a]\n",
-    "CSP/1 MODE;!prose\nTASK REQ:x IN:y OUT:z\nSCOPE [a]\n",
-    "CSP/1;!prose\n\n## Laws\n- L1: refs only\n\n## Result\nSTATUS OK|FAIL\nSCOPE [a]\nTASK REQ:x\nREAD_RECS none\n",
-    "CSP/1 - Compact Symbol Protocol v1\n\nSTATUS OK|PARTIAL\n",
-    "CSP/1\nCompact Symbol Protocol v1\n",
-    "CSP/2\nSTATUS OK\nREAD_RECS none\n",
-]
-TEMPLATES = [
-    "CSP/1;\n",
-    "CSP/1 MODE;\n",
-    "CSP/1 MODE;!prose;DATA ONLY\n",
-    "CSP/1;!prose;DATA ONLY\nRESULT{STATUS,DATA[file:line]}\nTASK REQ:<req> IN:<scope> OUT:<type>\n",
-    "CSP/1;!prose\nRESULT\nSTATUS\nDATA [file:line]\nTASK\nREQ <req>\n",
-    "CSP/1; !prose; DATA ONLY\nTASK REQ:x\n",
-    "CSP/1;a=b;;\n",
-    "CSP/1 MODE;!prose\n\nlater in the log\nSTATUS 200\n",
-]
+def written(kind: str) -> pytest.MarkDecorator:
+    """Parametrises ``text`` with the texts that are of a kind to a scan: text, damage, look_alike or template."""
+    cases = [case for case in vectors.load("csp_forms") if case["kind"] == kind]
+    return pytest.mark.parametrize("text", [case["text"] for case in cases], ids=[case["id"] for case in cases])
 
 
 def fill(core: Any, data: bytes) -> Read:
@@ -224,7 +165,7 @@ def reasons(core: Any, data: bytes) -> list[str]:
     return [one["reason"] for one in fill(core, data)[1]]
 
 
-@pytest.mark.parametrize("text", TEXT)
+@written("text")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_text(csp_core: Any, text: str, end: str) -> None:
     data = text.replace("\n", end).encode()
@@ -237,7 +178,7 @@ def test_text(csp_core: Any, text: str, end: str) -> None:
         assert not begins_message(data, 0)
 
 
-@pytest.mark.parametrize("text", DAMAGED)
+@written("damage")
 def test_damage(csp_core: Any, text: str) -> None:
     found = fill(csp_core, text.encode())
     assert starts(found) == ([], [0])
@@ -253,7 +194,7 @@ def test_a_message_that_is_cut_off_anywhere(csp_core: Any) -> None:
             assert starts(fill(csp_core, data[:size] + behind))[1] == expected, (size, behind)
 
 
-@pytest.mark.parametrize("text", LOOK_ALIKE)
+@written("look_alike")
 def test_the_other_protocol(csp_core: Any, text: str) -> None:
     for data in (text.encode(), text.replace("\n", "\r\n").encode(), GOOD + text.encode() + GOOD):
         assert reasons(csp_core, data) == ["look_alike"]
@@ -275,7 +216,7 @@ def test_its_title_in_a_line_of_its_own(csp_core: Any) -> None:
     assert [one[:2] for one in found.issues] == [("look_alike", 2)]
 
 
-@pytest.mark.parametrize("text", TEMPLATES)
+@written("template")
 def test_templates(csp_core: Any, text: str) -> None:
     found = fill(csp_core, text.encode())
     assert (found[0]["intent"], found[1]) == ([8], [])

@@ -64,60 +64,9 @@ def test_vectors(twin: str, case: dict[str, Any], form: Callable[[str], Any]) ->
     assert decode(encode(envelope, strict=False)) == envelope
 
 
-CHECKS = [
-    # object, issues as (reason, where, severity)
-    (seed(), []),
-    (seed(correlation_id=OTHER), []),
-    ({**REPORT, "correlation_id": OTHER}, []),
-    (REPORT, [("missing_correlation_id", "/correlation_id", "warning")]),
-    ({**REPORT, "correlation_id": ""}, [("missing_correlation_id", "/correlation_id", "warning")]),
-    (seed(correlation_id="task-7"), [("correlation_id_not_uuid4", "/correlation_id", "warning")]),
-    (seed(correlation_id=""), [("correlation_id_not_uuid4", "/correlation_id", "warning")]),
-    (ALERT, []),
-    ({**ALERT, "receiver": "WePlan"}, [("receiver_not_allowed", "/receiver", "warning")]),
-    ({**ALERT, "type": "Info"}, [("type_channel_mismatch", "/type", "warning")]),
-    (seed(type="Query"), [("type_channel_mismatch", "/type", "warning")]),
-    (seed(receiver="Broadcast"), [("receiver_not_allowed", "/receiver", "warning")]),
-    (seed(type="Query", channel="⫻query/context"), []),
-    (seed(type="Query", channel="⫻query/context", receiver="Broadcast", sender="Dima"), []),
-    ({**REPORT, "correlation_id": OTHER, "sender": "Orchestrator"}, [("role_not_allowed", "/sender", "warning")]),
-    ({**REPORT, "correlation_id": OTHER, "receiver": "Dima"}, [("receiver_not_allowed", "/receiver", "warning")]),
-    (seed(receiver="Bob"), [("unknown_role", "/receiver", "info")]),
-    (seed(sender="Eve"), [("unknown_role", "/sender", "info"), ("role_not_allowed", "/sender", "warning")]),
-    (seed(sender="QllickBuzz & QllickFizz", receiver="AR-00L", type="Query", channel="⫻query/context"), []),
-    (seed(channel="⫻orders/x"), [("unknown_channel_family", "/channel", "warning")]),
-    (seed(channel="⫻command/a/b"), []),
-    (seed(id="3f2b8c1e-9d4a-1b6e-8f10-1a2b3c4d5e6f"), [("id_not_uuid4", "/id", "warning")]),
-    (seed(id="3f2b8c1e-9d4a-4b6e-7f10-1a2b3c4d5e6f"), [("id_not_uuid4", "/id", "warning")]),
-    (seed(id="3F2B8C1E-9D4A-4B6E-BF10-1A2B3C4D5E6F"), []),
-    (seed(id="3f2b8c1e9d4a4b6e8f101a2b3c4d5e6f"), [("id_not_uuid4", "/id", "warning")]),
-    (seed(id="{3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f}"), [("id_not_uuid4", "/id", "warning")]),
-    (seed(timestamp="2026-02-30T00:00:00Z"), [("bad_timestamp", "/timestamp", "warning")]),
-    (seed(timestamp="2026-01-31T10:00:00.5+02:00"), []),
-    (seed(content="x\n⫻a\n"), []),
-    *(
-        (seed(content=content), [(reason, "/content", "info") for reason in reasons.split()])
-        for content, reasons in [
-            ("⫻task/dispatch:T-7/001", ""),
-            ("⫻a: inline text\nmore\n⫻b\r\nx\u3000y\n", ""),
-            ("⫻ä/ö\nx", ""),
-            ("⫻a\n⫻ b\nx", "leading_space"),
-            ("⫻a \nx", "trailing_space"),
-            ("⫻a\nx\n⫻\n", "empty_header"),
-            ("⫻a⫻b\nx", "nested_sigil"),
-            ("\ufeff⫻a\nx", "bom"),
-            ("⫻a:b c/1\nx", "space_in_qualifier"),
-        ]
-    ),
-    (seed(content=" ⫻a\n"), [("content_not_space", "/content", "warning")]),
-    (seed(content=""), [("content_not_space", "/content", "warning")]),
-    (seed(content="⫽a/b\n"), [("content_not_space", "/content", "warning")]),
-    (seed(**{"a/b~": 1, "x": [None]}), [("unknown_key", "/a~1b~0", "info"), ("unknown_key", "/x", "info")]),
-]
-
-
-@pytest.mark.parametrize(("fields", "issues"), CHECKS)
-def test_check(twin: str, fields: dict[str, Any], issues: list[Any]) -> None:
+@vectors.cases("kick_forms", kind="check")
+def test_check(twin: str, case: dict[str, Any]) -> None:
+    fields, issues = case["fields"], [tuple(issue) for issue in case["issues"]]
     envelope = decode(json.dumps(fields))
     assert reasons(envelope) == issues
     assert reasons(envelope) == issues
@@ -141,36 +90,12 @@ def test_the_text_names_key_row_and_hint(twin: str) -> None:
     assert "correlation_id" in issues[1].text
 
 
-ERRORS = [
-    (seed(id=...), "missing_id", "/id", b"{"),
-    (seed(timestamp=...), "missing_timestamp", "/timestamp", b"{"),
-    (seed(receiver=...), "missing_receiver", "/receiver", b"{"),
-    (seed(type=...), "missing_type", "/type", b"{"),
-    (seed(channel=...), "missing_channel", "/channel", b"{"),
-    (seed(timestamp=None), "bad_type_timestamp", "/timestamp", b"null"),
-    (seed(sender=["x"]), "bad_type_sender", "/sender", b"["),
-    (seed(receiver={}), "bad_type_receiver", "/receiver", b"{}"),
-    (seed(type=True), "bad_type_type", "/type", b"true"),
-    (seed(channel=1.5), "bad_type_channel", "/channel", b"1.5"),
-    (seed(content=None), "bad_type_content", "/content", b"null"),
-    (seed(correlation_id=None), "bad_type_correlation_id", "/correlation_id", b"null"),
-    (seed(type=""), "bad_enum_type", "/type", b'""'),
-    (seed(type="Report"), "bad_enum_type", "/type", b'"Report"'),
-    (seed(channel="command/dispatch"), "bad_channel", "/channel", b'"command'),
-    (seed(channel="⫻command"), "bad_channel", "/channel", b'"\xe2'),
-    (seed(channel="⫻command/"), "bad_channel", "/channel", b'"\xe2'),
-    (seed(channel="⫻/dispatch"), "bad_channel", "/channel", b'"\xe2'),
-    (seed(channel="⫻command/a b"), "bad_channel", "/channel", b'"\xe2'),
-    (seed(channel="⫻command/a\u2028"), "bad_channel", "/channel", b'"\xe2'),
-    (seed(channel="⫻⫻command/a"), "bad_channel", "/channel", b'"\xe2'),
-    (seed(channel="⫽command/dispatch"), "bad_channel", "/channel", b'"\xe2'),
-    (seed(channel=""), "bad_channel", "/channel", b'""'),
-    (seed(id=7, content=...), "bad_type_id", "/id", b"7"),
-]
-
-
-@pytest.mark.parametrize(("fields", "reason", "path", "there"), ERRORS)
-def test_errors(twin: str, fields: dict[str, Any], reason: str, path: str, there: bytes) -> None:
+@vectors.cases("kick_forms", kind="error")
+def test_errors(twin: str, case: dict[str, Any]) -> None:
+    """At the value, or at the object that lacks it."""
+    fields, reason, path = case["fields"], case["error"], case["path"]
+    value = fields.get(path[1:], fields)
+    there = json.dumps(value, ensure_ascii=False).encode()[: 1 if isinstance(value, dict | list) else None]
     for indent in (None, 1):
         text = "\n " + json.dumps(fields, ensure_ascii=False, indent=indent)
         error = raised(DecodeError, decode, text)
@@ -319,8 +244,8 @@ def test_schema() -> None:
         if case["kind"] != "envelope" or case.get("error") == "dup_key":
             continue
         assert good.is_valid(json.loads(case["text"])) == ("error" not in case), case["id"]
-    for fields, *_ in ERRORS:
-        assert not good.is_valid(fields)
+    for case in vectors.load("kick_forms"):
+        assert case["kind"] != "error" or not good.is_valid(case["fields"])
 
 
 def told(core: ModuleType, data: str | bytes) -> Any:

@@ -71,30 +71,6 @@ def test_vectors(twin: str, case: dict[str, Any], form: Callable[[str], Any]) ->
     assert found.text() == case["text"]
 
 
-HEADERS = [
-    # header, (name, type, qualifier, place, index, inline), issues
-    ("⫻a", ("a", None, None, None, None, None), []),
-    ("⫻", ("", None, None, None, None, None), ["empty_header"]),
-    ("⫻ \t", ("", None, None, None, None, None), ["empty_header"]),
-    ("⫻ a/b:c", ("a", "b", "c", "c", None, None), ["leading_space"]),
-    ("⫻a/b:c/1 ", ("a", "b", "c/1", "c", "1", None), ["trailing_space"]),
-    ("⫻a/b: ", ("a", "b", "", None, None, None), ["trailing_space"]),
-    ("⫻a/b:\tx  y\t", ("a", "b", "", None, None, "x  y"), ["trailing_space"]),
-    ("⫻ a/b:⫻c d/1 ", ("a", "b", "⫻c d/1", "⫻c d", "1", None),
-     ["leading_space", "trailing_space", "nested_sigil", "space_in_qualifier"]),
-    ("⫻a/b: see ⫻c", ("a", "b", "", None, None, "see ⫻c"), ["nested_sigil"]),
-    ("⫻⫻a", ("⫻a", None, None, None, None, None), ["nested_sigil"]),
-    ("⫻:c/1", ("", None, "c/1", "c", "1", None), ["empty_header"]),
-    ("⫻/b", ("", "b", None, None, None, None), ["empty_header"]),
-    ("⫻a b/c d", ("a b", "c d", None, None, None, None), []),
-    ("⫻a/b:c/", ("a", "b", "c/", "c", "", None), []),
-    ("⫻a/b:/1", ("a", "b", "/1", "", "1", None), []),
-    ("⫻a/b:c:d/1", ("a", "b", "c:d/1", "c:d", "1", None), []),
-    ("⫻a\u3000", ("a", None, None, None, None, None), ["trailing_space"]),
-    ("⫻a\r", ("a", None, None, None, None, None), ["trailing_space"]),
-]  # fmt: skip
-
-
 SPACES = [chr(code) for code in range(0x3100) if chr(code).isspace()]
 NEIGHBOURS = sorted(
     {chr(ord(char) + step) for char in SPACES for step in (-1, 1) if ord(char) + step >= 0} - set(SPACES)
@@ -126,8 +102,9 @@ def test_white_space_is_that_of_python(char: str) -> None:
             assert outcome(native, text.encode(), mode="lenient") == outcome(pure, text.encode(), mode="lenient")
 
 
-@pytest.mark.parametrize(("header", "parts", "issues"), HEADERS)
-def test_lenient_headers(twin: str, header: str, parts: tuple[Any, ...], issues: list[str]) -> None:
+@vectors.cases("kick_forms", kind="header")
+def test_lenient_headers(twin: str, case: dict[str, Any]) -> None:
+    header, parts, issues = case["header"], tuple(case["parts"]), case["issues"]
     for ending in ("", "\n", "\r\n") if not header.endswith("\r") else ("",):
         found = parse_space(f"one\n\n{header}{ending}", mode="lenient")
         section = found.sections[0]
@@ -137,15 +114,9 @@ def test_lenient_headers(twin: str, header: str, parts: tuple[Any, ...], issues:
         ]
 
 
-@pytest.mark.parametrize(
-    ("header", "offset"),
-    [
-        ("⫻ a", 3), ("⫻a ", 4), ("⫻a//b", 5), ("⫻a/b/c", 6), ("⫻/b", 3), ("⫻:c", 3), ("⫻a/", 5), ("⫻a/:c", 5),
-        ("⫻a:", 5), ("⫻a:/1", 5), ("⫻a:c/", 7), ("⫻a:c/1/2", 8), ("⫻a:c d", 6), ("⫻a⫻b", 4), ("⫻é\u2028", 5),
-        ("⫻a\x85", 4), ("⫻a\r", 4), ("⫻a: x", 5),
-    ],
-)  # fmt: skip
-def test_strict_says_where(twin: str, header: str, offset: int) -> None:
+@vectors.cases("kick_forms", kind="bad header")
+def test_strict_says_where(twin: str, case: dict[str, Any]) -> None:
+    header, offset = case["header"], case["at"]
     for source in (f"é\n{header}", f"é\n{header}".encode()):
         caught = raised(DecodeError, parse_space, source)
         assert (caught.reason, caught.offset, caught.line) == (Reason.BAD_HEADER, 3 + offset, 2)
@@ -161,25 +132,9 @@ def test_byte_order_mark(twin: str) -> None:
     assert parse_space("\ufeff⫻a\n".encode(), mode="lenient").sections == found.sections
 
 
-@pytest.mark.parametrize(
-    ("header", "fault"),
-    [("a/b:q::r s", 8), ("a:b::c d", 6), ("a/b:q/r:s/t", 9), ("a/b:q//r", 6), ("a/b:c/d/e", 7), ("a//b:c", 2)],
-)
-def test_the_first_fault_of_a_header_is_told(twin: str, header: str, fault: int) -> None:
-    """A colon is one of the qualifier behind the first; a slash is none there, nor twice."""
-    caught = raised(DecodeError, parse_space, f"⫻{header}\n")
-    assert (caught.reason, caught.offset) == (Reason.BAD_HEADER, len("⫻".encode()) + fault)
-
-
-@pytest.mark.parametrize(
-    ("body", "content"),
-    [
-        ("x\r\n", "x"), ("x\r\ny\r\n\r\n", "x\r\ny"), ("x\r", "x\r"), ("x\r\r\n", "x\r"), ("x\n \t\n", "x"),
-        ("x\n\u3000\n\v\n", "x"), ("\r\n\r\n", ""), ("  ", ""), ("x \n", "x "), ("a\u2028⫻b\n", "a\u2028⫻b"),
-        ("a\x85⫻b\n", "a\x85⫻b"), (" ⫻b\n", " ⫻b"), ("a\f⫻b", "a\f⫻b"), ("a\0b\n", "a\0b"),
-    ],
-)  # fmt: skip
-def test_content(twin: str, body: str, content: str) -> None:
+@vectors.cases("kick_forms", kind="content")
+def test_content(twin: str, case: dict[str, Any]) -> None:
+    body, content = case["text"], case["content"]
     for source in (f"⫻a\n{body}", f"⫻a\n{body}".encode()):
         (section,) = parse_space(source).sections
         assert section.content == content

@@ -12,6 +12,7 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
 
+from tests import vectors
 from tests.conftest import BACKENDS, raised, rounds
 from tests.nslip import twins
 from tests.nslip.twins import BAD_MESSAGES, bad_message
@@ -244,85 +245,6 @@ def test_numbers_are_plain(name: str, value: Any, reason: Reason) -> None:
     assert data[error.offset :].startswith(cbor2.dumps(value, canonical=True))
 
 
-@pytest.mark.parametrize(
-    ("values", "reason", "path"),
-    [
-        ({"act": 11}, Reason.UNKNOWN_ACT, "/act"),
-        ({"frame": -1}, Reason.NEGATIVE, "/frame"),
-        ({"frame": ""}, Reason.EMPTY_VALUE, "/frame"),
-        ({"frame": "x|S9"}, Reason.BAD_DIGIT, "/frame"),
-        ({"frame": "z" * 12}, Reason.TOO_LARGE, "/frame"),
-        ({"frame": '"7"'}, Reason.BAD_DIGIT, "/frame"),
-        ({"slots": 5}, Reason.WRONG_TYPE, "/slots"),
-        ({"slots": {0: 17}}, Reason.WRONG_TYPE, "/slots"),
-        ({"slots": [0, 17]}, Reason.WRONG_TYPE, "/slots"),
-        ({"slots": [[0]]}, Reason.WRONG_TYPE, "/slots"),
-        ({"slots": [[[0], 1]]}, Reason.WRONG_TYPE, "/slots/0"),
-        ({"slots": [[0, 1], [0, 2]]}, Reason.DUPLICATE, "/slots/GOAL_ID"),
-        ({"slots": [[0, 1], ["g", "2"]]}, Reason.DUPLICATE, "/slots/GOAL_ID"),
-        ({"slots": [["x", "1"], ["x", "2"]]}, Reason.DUPLICATE, "/slots/x"),
-        ({"slots": [[99, 1]]}, Reason.UNKNOWN_SLOT, "/slots/99"),
-        ({"slots": [[-1, 1]]}, Reason.UNKNOWN_SLOT, "/slots/-1"),
-        ({"slots": [[0, "1"]]}, Reason.WRONG_TYPE, "/slots/GOAL_ID"),
-        ({"slots": [[20, 1]]}, Reason.WRONG_TYPE, "/slots/TAG"),
-        ({"slots": [[0, -1]]}, Reason.NEGATIVE, "/slots/GOAL_ID"),
-        ({"slots": [["S", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
-        ({"slots": [["f", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
-        ({"slots": [["", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
-        ({"slots": [["xx", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
-        ({"slots": [["\u00e9", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
-        ({"slots": [["|", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
-        ({"slots": [["x", 9]]}, Reason.WRONG_TYPE, "/slots/x"),
-        ({"slots": [["x", "9|S9"]]}, Reason.WRONG_TYPE, "/slots/x"),
-        ({"slots": [["x", '"a"|S9|t"']]}, Reason.WRONG_TYPE, "/slots/x"),
-        ({"slots": [["x", '"a\\n"']]}, Reason.WRONG_TYPE, "/slots/x"),
-        ({"slots": [["x", "z" * 12]]}, Reason.TOO_LARGE, "/slots/x"),
-        ({"slots": [["g", '"a"']]}, Reason.WRONG_TYPE, "/slots/GOAL_ID"),
-        ({"slots": [[0, 1]] * 257}, Reason.TOO_MANY_FIELDS, "/slots"),
-    ],
-    ids=repr,
-)
-def test_refused_values_of_cbor(values: dict[str, Any], reason: Reason, path: str) -> None:
-    error = refusal(from_cbor, changed(**values))
-    assert (error.reason, error.path) == (reason, path)
-    assert error.offset is not None
-
-
-@pytest.mark.parametrize(
-    ("data", "reason", "offset"),
-    [
-        (b"", Reason.BAD_ENCODING, 0),
-        (b"\x01", Reason.WRONG_TYPE, 0),
-        (b"\x80", Reason.WRONG_TYPE, 0),
-        (b"\xa0", Reason.MISSING_FIELD, None),
-        (b"\xa0\x00", Reason.TRAILING_JUNK, 1),
-        (b"\xa1\x00", Reason.BAD_ENCODING, 2),
-        (b"\xbf\x00\x01\xff", Reason.BAD_ENCODING, 0),
-        (b"\xa1\x00\x7f\x61a\xff", Reason.BAD_ENCODING, 2),
-        (b"\xa1\x00\x9f\xff", Reason.BAD_ENCODING, 2),
-        (b"\xa1\x00\x1c", Reason.BAD_ENCODING, 2),
-        (b"\xa1\x00\xff", Reason.BAD_ENCODING, 2),
-        (b"\xa1\x00\xf8\x10", Reason.BAD_ENCODING, 2),
-        (b"\xa2\x00\x01\x00\x01", Reason.DUPLICATE, 3),
-        (b"\xa2\x00\x01\x18\x00\x01", Reason.DUPLICATE, 3),
-        (b"\xa2\x61a\x01\x61a\x01", Reason.DUPLICATE, 4),
-        (b"\xa1\x40\x01", Reason.WRONG_TYPE, 1),
-        (b"\xa1\xf5\x01", Reason.WRONG_TYPE, 1),
-        (b"\xa1\x80\x01", Reason.WRONG_TYPE, 1),
-        (b"\xbb" + b"\xff" * 8, Reason.TOO_MANY_FIELDS, 0),
-        (b"\xa1\x07\x9b" + b"\xff" * 8, Reason.BAD_ENCODING, 11),
-        (b"\xa1\x18\x40\x7b" + b"\xff" * 8, Reason.BAD_ENCODING, 12),
-        (b"\xa1\x18\x40" + b"\x81" * 200 + b"\x00", Reason.TOO_DEEP, 130),
-        (b"\xa1\x18\x40" + b"\xc1" * 5_000_000, Reason.TOO_DEEP, 130),
-        (b"\xa1\x18\x40\x99\x10\x00" + b"\x00" * 4096, Reason.TOO_MANY_FIELDS, 3),
-    ],
-    ids=lambda value: value[:12].hex() if isinstance(value, bytes) else str(value),
-)
-def test_refused_bytes_of_cbor(data: bytes, reason: Reason, offset: int | None) -> None:
-    error = refusal(from_cbor, data)
-    assert (error.reason, error.offset) == (reason, offset)
-
-
 def test_bad_utf8_points_at_its_byte() -> None:
     data = changed().replace(b"\x62ok", b"\x62o\xff")
     error = refusal(from_cbor, data)
@@ -455,78 +377,14 @@ def test_no_appended_field_overrides_an_earlier_one() -> None:
     assert refusal(from_protobuf, data + field(9, b"7")).reason is Reason.DUPLICATE
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason", "path"),
-    [
-        ({7: 11}, Reason.UNKNOWN_ACT, "/act"),
-        ({7: 2**32 + 3}, Reason.TOO_LARGE, "/act"),
-        ({7: 2**64 - 1}, Reason.NEGATIVE, "/act"),
-        ({8: 2**32}, Reason.TOO_LARGE, "/frame"),
-        ({1: 2**32 + 1}, Reason.TOO_LARGE, "/schema_version"),
-        ({3: 2**64}, Reason.TOO_LARGE, None),
-        ({3: 2**70}, Reason.BAD_ENCODING, None),
-        ({3: b"3"}, Reason.WRONG_TYPE, "/conv_id"),
-        ({7: b"3"}, Reason.WRONG_TYPE, "/act"),
-        ({10: 5}, Reason.WRONG_TYPE, "/slots"),
-        ({8: None, 9: 7}, Reason.WRONG_TYPE, "/kept_frame"),
-        ({8: None, 9: b""}, Reason.EMPTY_VALUE, "/frame"),
-        ({8: None, 9: b"7|S9"}, Reason.BAD_DIGIT, "/frame"),
-        ({8: None, 9: b"\xff"}, Reason.BAD_UTF8, "/kept_frame"),
-    ],
-    ids=repr,
-)
-def test_refused_fields_of_protobuf(changes: dict[int, Any], reason: Reason, path: str | None) -> None:
-    error = refusal(from_protobuf, built(changes))
-    assert (error.reason, error.path) == (reason, path)
-    assert error.offset is not None
+@vectors.cases("nslip_binary")
+def test_refused_bytes(case: dict[str, Any]) -> None:
+    error = refusal(FORMS[case["form"]].read, bytes.fromhex(case["hex"]))
+    assert (error.reason, error.path, error.offset) == (case["error"], case["path"], case["at"])
 
 
-@pytest.mark.parametrize(
-    ("slots", "reason", "path"),
-    [
-        ((b"",), Reason.MISSING_FIELD, "/slots"),
-        ((field(1, 0),), Reason.MISSING_FIELD, "/slots"),
-        ((field(3, 5),), Reason.MISSING_FIELD, "/slots"),
-        ((GOAL + field(3, 5),), Reason.DUPLICATE, "/value"),
-        ((GOAL + field(2, b"x"),), Reason.DUPLICATE, "/key"),
-        ((GOAL, GOAL), Reason.DUPLICATE, "/slots/GOAL_ID"),
-        ((GOAL, field(2, b"g") + field(5, b"1")), Reason.DUPLICATE, "/slots/GOAL_ID"),
-        ((field(1, 99) + field(3, 5),), Reason.UNKNOWN_SLOT, "/slots/99"),
-        ((field(1, 0) + field(4, b"5"),), Reason.WRONG_TYPE, "/slots/GOAL_ID"),
-        ((field(1, 20) + field(3, 5),), Reason.WRONG_TYPE, "/slots/TAG"),
-        ((field(1, 0) + field(5, b"5"),), Reason.WRONG_TYPE, "/slots"),
-        ((field(2, b"x") + field(4, b"5"),), Reason.WRONG_TYPE, "/slots"),
-        ((field(2, b"S") + field(5, b"5"),), Reason.UNKNOWN_SLOT, "/slots"),
-        ((field(2, b"x") + field(5, b"5|S9"),), Reason.WRONG_TYPE, "/slots/x"),
-        ((field(1, 20) + field(4, b"\xed\xa0\x80"),), Reason.BAD_UTF8, "/text"),
-        ((b"\x08",), Reason.BAD_ENCODING, None),
-        ((GOAL,) * 300, Reason.TOO_MANY_FIELDS, None),
-    ],
-    ids=lambda value: repr(value)[:60],
-)
-def test_refused_slots_of_protobuf(slots: tuple[bytes, ...], reason: Reason, path: str | None) -> None:
-    error = refusal(from_protobuf, built(slots=slots))
-    assert (error.reason, error.path) == (reason, path)
-    assert error.offset is not None
-
-
-@pytest.mark.parametrize(
-    ("data", "reason", "offset"),
-    [
-        (b"\x08", Reason.BAD_ENCODING, 1),
-        (b"\x00", Reason.BAD_ENCODING, 0),
-        (b"\x0e", Reason.BAD_ENCODING, 0),
-        (b"\x0f", Reason.BAD_ENCODING, 0),
-        (b"\x80" * 11, Reason.BAD_ENCODING, 0),
-        (b"\xff" * 9 + b"\x7f", Reason.TOO_LARGE, 0),
-        (b"\xfa\x7f\xff\xff\xff\xff\x0f", Reason.BAD_ENCODING, 7),
-        (b"\x99\x06" + bytes(7), Reason.BAD_ENCODING, 9),
-        (b"\x9d\x06" + bytes(3), Reason.BAD_ENCODING, 5),
-        (b"\x9b\x06\x9c\x06", Reason.BAD_ENCODING, 0),  # a group
-        (b"\x98\x06\x00" * 1_000_000, Reason.TOO_MANY_FIELDS, 768),
-    ],
-    ids=lambda value: value[:12].hex() if isinstance(value, bytes) else str(value),
-)
-def test_refused_bytes_of_protobuf(data: bytes, reason: Reason, offset: int | None) -> None:
-    error = refusal(from_protobuf, data)
-    assert (error.reason, error.offset) == (reason, offset)
+def test_millions_of_parts_are_refused_at_the_first_too_many() -> None:
+    error = refusal(from_cbor, b"\xa1\x18\x40" + b"\xc1" * 5_000_000)
+    assert (error.reason, error.offset) == (Reason.TOO_DEEP, 130)
+    error = refusal(from_protobuf, b"\x98\x06\x00" * 1_000_000)
+    assert (error.reason, error.offset) == (Reason.TOO_MANY_FIELDS, 768)
