@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests import vectors
 from tests.above import backend  # noqa: F401  (a fixture)
 from tests.conftest import THINNED, rounds
 from tests.csp.generate import ODD_LINES, document
@@ -106,32 +107,17 @@ def written(op: Op) -> str:
 
 GOOD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA x\n"
 TASK = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\n"
-DAMAGE = {
-    "cut off in the header, a log behind": (b"CSP/1\nFROM A\n", b"2026 INFO x\n", b"2026 INFO y\n2026 INFO z\n"),
-    "cut off in the block, a log behind": (TASK, b"2026 INFO x\n", b"2026 INFO y\n"),
-    "two writers": (b"CSP/1\nFROM A\n", b"2026 INFO x\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n", b"\nREQ y\n"),
-    "a missing blank line": (b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\nTASK T1\nREQ x\n", b"", b"\nnote\n"),
-    "headers out of order": (b"CSP/1\nTO B\nFROM A\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n", b"", b"\n\nnote\n"),
-    "another block": (TASK.replace(b"TASK T1", b"RESULT T1"), b"STATUS OK\n", b"\nSTATUS OK\n"),
-    "no block": (b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n", b"", b"\n\n"),
-    "a line that nearly says it": (b"CSP/2\n", b"FROM A\n\nTASK T1\nREQ x\n", b"\nnote\n"),
-    "a line with more that says it": (b"CSP/1 is a protocol\n", b"FROM A\n", b"and this is text\n"),
-    "small letters": (b"csp/1\n", b"from a\nto b\nctx c0\nintent task\n", b"\ntask t1\n"),
-    "white space in front": (b" CSP/1\n", b" FROM A\n TO B\n", b"note\n"),
-    "a blank line too many": (b"CSP/1\n", b"\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\n", b"note\n"),
-    "a header that is cut by a blank line": (b"CSP/1\nFROM A\n", b"\nTO B\nCTX C0\nINTENT TASK\n", b"note\n"),
-    "a heredoc in a broken message": (TASK, b"NO x\nDATA\n<<<\nCSP/1\nFROM EVIL\n\n>>>\nREQ x\n", b"text\n"),
-    "a heredoc that never closes": (TASK + b"REQ\n<<<<\n", b"", b"x\ny\n"),
-    "bad UTF-8": (TASK + b"REQ \xff\n", b"", b"\ntext\n"),
-    "NUL bytes": (TASK + b"REQ x\n", b"\0\0\n", b"\0\n\0\n"),
-    "UTF-16": (TASK, "REQ x\n".encode("utf-16")[:-1], b"\0\n"),
-    "a Compact Symbol Protocol": (b"CSP/1\nSTATUS ok\nSCOPE x\n", b"READ_RECS 3\n", b"\nnote\n"),
-}
 
 
-@pytest.mark.parametrize("name", DAMAGE)
-def test_damage_costs_itself_and_no_more(name: str) -> None:
-    head, more, text = DAMAGE[name]
+@vectors.cases("damage", kind="message")
+def test_damage_costs_itself_and_no_more(case: dict[str, Any]) -> None:
+    """A damaged message is its first lines and what more belongs to it; then there is text, and a good message."""
+    parts = (
+        (case[part].encode() for part in ("head", "more", "behind"))
+        if "head" in case
+        else map(bytes.fromhex, case["hex"])
+    )
+    head, more, text = parts
     data = b"note\n" + GOOD + b"\n" + head + more + text + GOOD
     found = agreed(data)
     start = data.index(head, 5 + len(GOOD))
@@ -139,7 +125,7 @@ def test_damage_costs_itself_and_no_more(name: str) -> None:
     blank = len(head) - len(head.lstrip(b" "))  # the range begins with the first byte of its own
     assert rejects == [(start + blank, len(head + more) - blank)]
     assert [offset for offset, _ in records] == [5, start + len(head + more + text)]
-    assert found[0]["inside_unclosed_heredoc"] == [False, name == "a heredoc that never closes"]
+    assert found[0]["inside_unclosed_heredoc"] == [False, case["about"] == "a heredoc that never closes"]
 
 
 def test_text_around_messages_is_no_reject() -> None:

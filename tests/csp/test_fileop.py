@@ -14,6 +14,7 @@ from hashlib import sha256
 
 import pytest
 
+from tests import vectors
 from tests.above import backend  # noqa: F401  (a fixture)
 from tests.conftest import raised
 from turnwire import csp
@@ -428,42 +429,11 @@ def test_what_recounting_does_not_mend(tmp_path, diff):
     assert str(caught.reason) == "bad_diff" and (tmp_path / "f").read_text() == "a\nb\nc\n"
 
 
-@pytest.mark.parametrize(
-    ("names", "good"),
-    [
-        ("--- a/f\n+++ b/f\n", True),
-        ("diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n", True),
-        ("--- f.orig\t2026-01-01\n+++ f\t2026-01-01\n", True),
-        ('--- "a/f"\n+++ "b/f"\n', True),
-        ("--- a/g\n+++ b/g\n", False),
-        ("--- i/f\n+++ w/f\n", True),
-        ("--- old/f\n+++ new/f\n", True),
-        ("--- lib/src/f\n+++ lib/src/f\n", False),
-        ("--- a/f 2026-01-01 10:00:00\n+++ b/f 2026-01-01 10:00:00 +0200\n", True),
-        ("diff --git x/f y/f\n", True),
-        ("rename from the old scheme\n\ndiff --git a/f b/f\n--- a/f\n+++ b/f\n", True),  # the text of a mail
-        ("diff --git a/f b/f\nrename from g\n--- a/f\n+++ b/f\n", False),
-        ('diff --git "x/f" "y/\\147"\n', False),
-        ("--- a/f\n", False),
-        ("--- a/other\n+++ b/f\n", True),
-        ("--- a/f\n+++ b/f.new\n", False),
-        ("diff --git a/f b/f\n--- f\n+++ f\n", False),
-        ("diff --git a/f b/f\ndiff --git a/f b/f\n--- a/f\n+++ b/f\n", False),
-        ("--- a/f\n+++ b/other.txt\n", False),
-        ("--- a/f\n+++ /dev/null\n", False),
-        ("--- /dev/null\n+++ b/f\n", False),
-        ("diff --git a/f b/f\n--- a/f\n+++ /dev/null\n", False),
-        ("+++ src/f\n", False),
-        ('--- "a/\\147"\n+++ "b/\\147"\n', False),
-        ("--- a/f\n+++ b/f\t1970-01-01 00:00:00.000000000 +0000\n", False),  # as diff -N writes it
-        ("--- a/f\t1969-12-31 19:00:00 -0500\n+++ b/f\n", False),
-        ("diff --git a/f b/f\nindex 1..2 120000\n--- a/f\n+++ b/f\n", False),  # a link
-    ],
-)
-def test_a_diff_of_another_file_is_refused(tmp_path, names, good):
+@vectors.cases("csp_forms", kind="diff")
+def test_a_diff_of_another_file_is_refused(tmp_path, case):
     (tmp_path / "f").write_text("a\n")
-    block = op("PATCH", "f", f"{names}@@ -1 +1 @@\n-a\n+b\n")
-    if good:
+    block = op("PATCH", "f", f"{case['text']}@@ -1 +1 @@\n-a\n+b\n")
+    if case["good"]:
         block.apply(tmp_path)
         assert (tmp_path / "f").read_text() == "b\n"
     else:

@@ -36,49 +36,10 @@ def codes(text, store=None):
     return {str(found.reason) for found in csp.lint(csp.parse(text, mode="lenient"), store)}
 
 
-@pytest.mark.parametrize(
-    ("code", "bad", "good"),
-    [
-        ("restate", DEFS + task() + "```\nDEF SRC = src/\n", DEFS + task()),
-        ("restate", DEFS + task(rest="\nIN\n<<<\nDEF SRC = src/\n>>>"), DEFS + task(rest="\nIN\n<<<\nSRC\n>>>")),
-        ("restate", DEFS + patch("~ DEF SRC := src/\n"), DEFS + patch("~ DEF SRC := s/\n")),
-        (
-            "restate",
-            "LAWS\n- L1: Web search -> WEB_RES only\n" + task(rest=" (Web search -> WEB_RES only)"),
-            DEFS + task(),
-        ),
-        ("expanded", DEFS + task(rest="\nIN src/,LIB"), DEFS + task(rest="\nIN SRC,LIB")),
-        ("expanded", DEFS + task(receiver="coder"), DEFS + task()),
-        ("undef", DEFS + task(rest="\nIN SRC,NOWHERE"), DEFS + task(rest="\nIN SRC")),
-        ("undef", DEFS + task(rest="\nIN MADE"), DEFS + task() + result(rest="\nPRODUCED MADE") + task(2, "\nIN MADE")),
-        ("undef", DEFS + task(rest="\nIN OTHER"), DEFS + task(receiver="OTHER") + task(2, "\nIN OTHER")),
-        ("ctx_stale", DEFS + patch("+ DEF A = 1\n") + task(), DEFS + patch("+ DEF A = 1\n") + task(ctx="C1")),
-        ("no_task", result(), task() + result()),
-        ("no_task", said("ERROR", "ERROR E1\nAT T9\nCAUSE x"), said("ERROR", "ERROR E1\nAT P9\nCAUSE x")),
-        ("dup_result", task() + result() + result(), task() + result(status="PARTIAL") + result()),
-        ("dup_result", task() + result() + result(), task() + result() + task() + result()),
-        ("dup_result", task() + result() + result(), task() + result(status="ERROR") + result(status="ERROR")),
-        ("filler", task(rest=", please"), task(rest=" displeased")),
-        ("filler", task() + "Thanks!\n", task()),
-        (
-            "full_rewrite",
-            DEFS + patch("~ DEF SRC := a\n~ DEF LIB := b\n- DEF CODER\n"),
-            DEFS + patch("~ DEF SRC := a\n~ DEF LIB := b\n"),
-        ),
-        (
-            "full_rewrite",
-            2 * said("FILE", "FILEOP F1 CREATE\nPATH a"),
-            said("FILE", "FILEOP F1 CREATE\nPATH a")
-            + said("FILE", "FILEOP F2 DELETE\nPATH a")
-            + said("FILE", "FILEOP F3 CREATE\nPATH a"),
-        ),
-        ("synonym", DEFS + patch("+ DEF SOURCE = src/\n"), DEFS + patch("- DEF SRC\n+ DEF SOURCE = src/\n")),
-        ("synonym", "DEF A = x\nDEF B = x\n", "DEF A = x\nDEF B = y\n"),
-    ],
-)
-def test_token_rules(code, bad, good):
-    assert code in codes(bad)
-    assert code not in codes(good)
+@vectors.cases("csp_forms", kind="rule")
+def test_token_rules(case):
+    assert case["rule"] in codes(case["bad"])
+    assert case["rule"] not in codes(case["good"])
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import turnwire
+from tests import vectors
 from tests.conftest import put, rounds
 from tests.log import engines, json_engines
 from tests.log.engines import GOOD, damaged_log
@@ -37,44 +38,6 @@ def message(number: int, data: str = "x") -> bytes:
 
 
 CSP, BEHIND = message(1), b"\n" + message(2)
-DAMAGE: dict[str, dict[str, tuple[bytes, int, list[str]]]] = {
-    # what is wrong: the log, how many records it has, and the reasons of its rejects
-    "nslip": {
-        "a cut tail": (NSLIP + b"\n" + NSLIP[:-4], 1, ["unterminated_string"]),
-        "a stub glued to the next record": (NSLIP[:11] + NSLIP + b"\n" + NSLIP, 2, ["bad_digit"]),
-        "a NUL run": (NSLIP + b"\n" + b"\0" * 500 + NSLIP + b"\n", 2, []),
-        "a NUL run inside": (NSLIP[:9] + b"\0" * 50 + b"\n" + NSLIP, 1, ["bad_digit"]),
-        "a wrong escape": (b'@a3|f0|c1|S0|d1|T1|t"a\\n"#\n' + NSLIP, 1, ["bad_escape"]),
-        "bad UTF-8": (b'@a3|f0|c1|S0|d1|T1|t"\xff"#\n' + NSLIP, 1, ["bad_utf8"]),
-        "a surrogate": (b'@a3|f0|c1|S0|d1|T1|t"\xed\xa0\x80"#\n' + NSLIP, 1, ["bad_utf8"]),
-        "two writers": (NSLIP[:15] + NSLIP + NSLIP[15:] + b"\n" + NSLIP, 2, ["bad_digit"]),
-        "a newline in a string": (b'@a3|f0|c1|S0|d1|T1|t"a\nb"#\n' + NSLIP, 1, ["newline_in_string"]),
-        "CRLF": (NSLIP + b"\r\n" + NSLIP + b"\r\n@a3|\r\n", 2, ["bad_framing"]),
-        "lone CR": (NSLIP + b"\r" + NSLIP + b"\r", 2, []),
-        "UTF-16": (NSLIP.decode().encode("utf-16") + b"\n" + NSLIP, 1, []),
-        "a BOM": (MARK + NSLIP, 1, []),
-        "U+2028 and friends": (b'@a3|f0|c1|S0|d1|T1|t"\xe2\x80\xa8\xc2\x85\x0b\x0c\r"#', 1, []),
-        "stubs without end": (b"@a1|" * 900 + NSLIP, 1, ["unknown_prefix"] * 900),
-    },
-    "csp": {
-        "nothing": (b"", 0, []),
-        "white space": (b" \t\r\n\n \x0b\x0c\n", 0, []),
-        "a BOM": (MARK + CSP + BEHIND, 2, []),
-        "a BOM within": (CSP + b"\n" + MARK + BEHIND[1:], 2, []),
-        "UTF-16": (CSP.decode().encode("utf-16") + BEHIND, 1, []),
-        "overlong UTF-8": (CSP.replace(b"x", b"\xc0\xaf") + BEHIND, 1, ["bad_utf8"]),
-        "a surrogate": (CSP.replace(b"x", b"\xed\xa0\x80") + BEHIND, 1, ["bad_utf8"]),
-        "half a character": (CSP.replace(b"x", b"\xe2\x82") + BEHIND, 1, ["bad_utf8"]),
-        "other line ends": (CSP.replace(b"x", "\u2028\x85\u0085\x0b\x0c\r.".encode()) + BEHIND, 2, []),
-        "CRLF": (CSP.replace(b"\n", b"\r\n") + b"\r" + BEHIND, 2, []),
-        "lone CR": (CSP.replace(b"\n", b"\r") + BEHIND, 1, ["bad_magic"]),
-        "a NUL run": (CSP + b"\n" + b"\0" * 5000 + BEHIND, 2, []),
-        "no last line end": (CSP[:-1], 1, []),
-        "the wrong block": (CSP.replace(b"RESULT T", b"TASK T") + BEHIND, 1, ["block_mismatch"]),
-        "an unknown intent": (CSP.replace(b"INTENT RESULT", b"INTENT DO") + BEHIND, 1, ["bad_intent"]),
-        "a closing line without a heredoc": (CSP + b"\n>>>" + BEHIND, 2, []),
-    },
-}
 
 
 def found(data: bytes, wire: str | None = None, **options: Any) -> Any:
@@ -84,12 +47,12 @@ def found(data: bytes, wire: str | None = None, **options: Any) -> Any:
     return result
 
 
-@pytest.mark.parametrize(("wire", "name"), [(wire, name) for wire, cases in DAMAGE.items() for name in cases])
-def test_damage_of_each_kind(wire: str, name: str) -> None:
-    data, count, reasons = DAMAGE[wire][name]
+@vectors.cases("damage", kind="log")
+def test_damage_of_each_kind(case: dict[str, Any]) -> None:
+    data = bytes.fromhex(case["hex"]) if "hex" in case else case["text"].encode()
     for batch_bytes in (1 << 20, 1):
-        columns, rejects, _ = found(data, wire, batch_bytes=batch_bytes)
-        assert (len(columns["offset"]), [one["reason"] for one in rejects]) == (count, reasons)
+        columns, rejects, _ = found(data, case["wire"], batch_bytes=batch_bytes)
+        assert (len(columns["offset"]), [one["reason"] for one in rejects]) == (case["records"], case["rejects"])
 
 
 def changed(old: bytes, new: bytes) -> bytes:

@@ -51,35 +51,9 @@ def test_the_examples_of_the_document_conform_with_a_pressure_level_and_as_print
     assert failing(judged(neither, RESULT)) == [2, 3]
 
 
-HIT = {"hit": True, "cacheKey": "sapck1:sha256:00", "ageSec": 86399}
-
-
-@pytest.mark.parametrize(
-    ("documents", "fails"),
-    [
-        ([changed(TASK, "/taskId", "x")], [1]),
-        ([changed(TASK, "/issuedAt", "2025-09-28T10:15:23+01:00")], [1]),
-        ([changed(TASK, "/payload", ...)], [2]),
-        ([TASK, changed(RESULT, "/constitutionalEvidence", ...)], [2, 4]),
-        ([TASK, changed(RESULT, "/constitutionalEvidence/alignment", "NON_CONSTITUTIONAL")], [4]),
-        ([TASK, changed(RESULT, "/constitutionalEvidence/cache", HIT)], []),
-        ([TASK, changed(RESULT, "/constitutionalEvidence/cache", HIT | {"ageSec": 86400})], [5]),
-        ([TASK, changed(RESULT, "/constitutionalEvidence/cache", {"hit": True})], [5]),
-        ([changed(TASK, "/constitutionalContext/cachePolicy/mode", "only"), RESULT], [5]),
-        (
-            [
-                changed(TASK, "/constitutionalContext/cachePolicy", ...),
-                changed(RESULT, "/constitutionalEvidence/cache", HIT),
-            ],
-            [5],
-        ),
-        ([TASK, changed(RESULT, "/status", "FAILED", "/error", {"code": "CACHE_MISS", "message": ""})], [5, 12]),
-        ([TASK, changed(RESULT, "/metrics", ..., "/constitutionalEvidence/policyChecks", ...)], [6]),
-        ([TASK, changed(RESULT, "/correlationId", TASK["taskId"])], [7]),
-        ([TASK, changed(RESULT, "/taskId", TASK["correlationId"])], [7]),
-    ],
-)
-def test_what_fails_where(documents: list[dict[str, Any]], fails: list[int]) -> None:
+@vectors.cases("sap_forms", kind="clause")
+def test_what_fails_where(case: dict[str, Any]) -> None:
+    documents, fails = case["documents"], case["fails"]
     checklist = judged(*documents)
     assert failing(checklist) == fails
     assert bool(checklist) is not fails

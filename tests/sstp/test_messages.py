@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import given, strategies as st
 
+from tests import vectors
 from tests.conftest import needs_both, raised, refusal
 from tests.json_text.test_read import JSON
 from tests.sstp.examples import example, real
@@ -93,32 +94,9 @@ def test_patterns(sstp):
             raise AssertionError(other)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        (' {"header": {"kind"', True),
-        ('{"header":', True),
-        ('{"header":{}}', True),
-        ('{"x":1,"header":{"kind":"intent"},"payload":{}}', True),
-        ('{"payload":{},"header":{}}', True),
-        ('{"payload":{},"header":1}', False),
-        ('{"a":1,"header":{}}', False),
-        ('{"payload":{"header":{}},"protocolVersion":"2.0"}', False),
-        ('{"protocolVersion":"2.0","payload":{"header":{}}}', False),
-        ('{"payload":1,"header":{"actor_id":', True),
-        ('{"a":1,"header":{},"payload":', False),
-        ('{"a":1,"actor_id":"x","payload":', False),
-        ('{"a":1,"kind":"query","origin":{}}', True),
-        ('{"a":1,"kind":"query","origin":"x"}', False),
-        ('{"a":1,"origin":{}}', False),
-        ('{"kind":"query"}', False),
-        ('{"id":"x","sender":"a"}', False),
-        ('["header"]', False),
-        ("header", False),
-        ("", False),
-    ],
-)
-def test_detect(sstp, text, found):
+@vectors.cases("sstp_forms", kind="detect")
+def test_detect(sstp, case):
+    text, found = case["text"], case["found"]
     for data in (text, text.encode(), f" \n{text}"):
         assert sstp.detect(data) is found
     assert sstp.detect(b"\xff\xfe") is False

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import turnwire
+from tests import vectors
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
 from turnwire.errors import Reason
@@ -39,38 +40,11 @@ def test_the_real_conversations_as_one_file(sstp):
     assert {sstp.decode(text).KIND for text in set(seen) - genuine} == set(Kind)
 
 
-@pytest.mark.parametrize(
-    ("text", "hows"),
-    [
-        (ONE, ["bare"]),
-        (f"\n {TWO}\r\n", ["bare"]),
-        (f"Here: {ONE}. Done é", ["prose"]),
-        (f"é {ONE} {TWO}", ["prose", "prose"]),
-        (f"x\n```json\n{ONE}\n```\ny {TWO}", ["fence", "prose"]),
-        (f"text```{ONE}```I'm holding {TWO}", ["fence", "prose"]),
-        (f"~~~\n{ONE}\n{TWO}\n~~~", ["fence", "fence"]),
-        (f"```\n{ONE}", ["fence"]),
-        (f"[{ONE},{TWO}]", ["json", "json"]),
-        (f'{{"a":{{"b":[{ONE}]}},"c":{TWO}}}', ["json", "json"]),
-        (json.dumps({"text": f"hear this: {ONE}"}), ["json_string/prose"]),
-        (json.dumps({"text": f"é\n```json\n{TWO}\n```"}), ["json_string/fence"]),
-        (json.dumps({"text": f"é\n```json\n{TWO}\n```"}, ensure_ascii=False), ["json_string/fence"]),
-        (json.dumps([ONE, f"😀{TWO}"]), ["json_string/bare", "json_string/prose"]),
-        (json.dumps({"a": json.dumps({"b": TWO})}), ["json_string/json_string/bare"]),
-        (json.dumps({"a": "x" * 50 + json.dumps({"b": ONE})})[:-1], ["json_string/json_string/bare"]),
-        (f'{{"cut": {ONE}, "off', ["prose"]),
-        (f'{{"k{{": 1, "m": {ONE}}}', ["json"]),
-        ('{"a":"x{","b:":1}', []),
-        ("{" * 5000 + ONE, ["prose"]),
-        ("", []),
-        ("\ud800 " + ONE, ["prose"]),
-        ('{"header":{},"payload":{}}', []),
-        (ONE[:-1], []),
-    ],
-)
-def test_wrappings(sstp, text, hows):
+@vectors.cases("sstp_forms", kind="wrapping")
+def test_wrappings(sstp, case):
+    text = case["text"]
     found = sstp.salvage(text)
-    assert [each.how for each in found] == hows
+    assert [each.how for each in found] == case["how"]
     for message, start, end, how in found:
         inner = text[start:end]
         for _ in range(how.count("json_string")):
@@ -165,30 +139,10 @@ def test_parts_of_a_message_are_near_to_one_by_their_names():
 MARKS = {"actor_id": "a", "schema_id": "x", "logical_clock": 1}
 
 
-@pytest.mark.parametrize(
-    ("fields", "claimed"),
-    [
-        *(({"header": {name: MARKS[name]}}, False) for name in MARKS),
-        *(({"header": {name: MARKS[name] for name in MARKS if name != left}}, True) for left in MARKS),
-        ({"header": {"schema_id": "ioc.x"}}, True),
-        ({"header": {"schema_id": "ioc"}}, False),
-        ({"header": {"kind": "intent"}}, False),
-        ({"header": {"kind": "intent"}, "payload": None}, True),
-        ({"header": {"kind": "letter"}, "payload": {}}, False),
-        ({"header": {"protocol": "SSTP"}}, True),
-        ({"header": {"protocol": "L9"}}, True),
-        ({"header": {"protocol": "L8"}}, False),
-        ({"header": {}, "payload": {"success_criteria": 1}}, False),
-        ({"header": {}, "payload": {"success_criteria": 1, "assigned_to": 1}}, True),
-        ({"payload": {"success_criteria": 1, "assigned_to": 1}}, False),
-        ({"origin": {}, "kind": "intent"}, True),
-        ({"origin": {}, "kind": "letter"}, False),
-        ({"origin": 1, "kind": "intent"}, False),
-    ],
-)
-def test_what_claims_to_be_a_message(fields, claimed):
-    assert PLAN.is_claimed(fields) is claimed
-    found = sstp.salvage(json.dumps(fields))
+@vectors.cases("sstp_forms", kind="claim")
+def test_what_claims_to_be_a_message(case):
+    assert PLAN.is_claimed(case["fields"]) is case["claimed"]
+    found = sstp.salvage(json.dumps(case["fields"]))
     assert [one.message for one in found] == []
 
 
