@@ -207,15 +207,6 @@ def test_a_payload_without_canonical_form_has_no_key(cache: sap.Cache) -> None:
     assert cache.put(strange, result()) is None
 
 
-def test_tenants_do_not_meet(tmp_path: Path) -> None:
-    one, two = (sap.Cache(tmp_path / "shared", salt=salt) for salt in (b"one", b"two"))
-    one.put(task(), result())
-    assert one.get(task())
-    assert not two.get(task())
-    assert not sap.Cache(tmp_path / "shared").get(task())
-    assert one.key(task()).startswith("sapck1:hmac-sha256:")
-
-
 def test_another_essence_meets_more_and_never_the_rows_of_another_version(tmp_path: Path) -> None:
     plain = sap.Cache(tmp_path / "shared")
     plain.put(task(), result())

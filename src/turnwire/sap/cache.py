@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -58,13 +57,11 @@ def without(names: Iterable[str], version: int) -> Essence:
     return Essence(f"payload-without:{label}/{version}", extract)
 
 
-def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD, salt: bytes = b"") -> str:
+def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD) -> str:
     """The deterministic key of a task's work (section 6): ``sapck1:sha256:`` and 64 hex digits.
 
     It is the SHA-256 of the canonical JSON of capability, essence, outputContract, principles (sorted, unique),
-    sapVersion and territory. With a tenant's ``salt`` it is an HMAC with that salt, ``sapck1:hmac-sha256:``, so that
-    tenants can neither share rows nor guess each other's payloads. Raises EncodeError for a payload without canonical
-    form.
+    sapVersion and territory. Raises EncodeError for a payload without canonical form.
     """
     expect(task, Task, "expected a Task")
     fields = fields_of(task)
@@ -79,8 +76,6 @@ def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD, salt: bytes = b""
             "territory": context.get("territory"),
         }
     )
-    if salt:
-        return "sapck1:hmac-sha256:" + hmac.new(salt, text, sha256).hexdigest()
     return "sapck1:sha256:" + sha256(text).hexdigest()
 
 
@@ -225,12 +220,11 @@ class Store:
 
 
 class Cache(Store):
-    """The cache of one tenant, in a ledger: rows never change, and each new outcome is a new row.
+    """A cache in a ledger: rows never change, and each new outcome is a new row.
 
     Args:
         path: the ledger file; several processes may share it. ``":memory:"`` keeps the cache in memory.
         essence: extracts the essence of a payload (default: the whole payload).
-        salt: a tenant's salt; keys of different salts never match.
         align: the check for mustAlign (default :func:`turnwire.sap.cache.aligned`).
         unvetted: also store unvetted successes (alignment ESCALATE), which hits repeat.
     """
@@ -240,18 +234,16 @@ class Cache(Store):
         path: str | os.PathLike[str] | Ledger,
         *,
         essence: Essence = WHOLE_PAYLOAD,
-        salt: bytes = b"",
         align: Align = aligned,
         unvetted: bool = False,
     ) -> None:
         super().__init__(path, essence)
         self.align = align
-        self._salt = salt
         self._unvetted = unvetted
 
     def key(self, task: Task) -> str:
         """Returns the key of a task in this cache. Raises EncodeError for a payload without canonical form."""
-        return cache_key(task, essence=self.essence, salt=self._salt)
+        return cache_key(task, essence=self.essence)
 
     def get(self, task: Task, now: Moment | None = None) -> Hit | Miss:
         """Returns the newest record that the task's cachePolicy allows, or a Miss with the reason.

@@ -352,19 +352,12 @@ class Line:
     @property
     def why_stuck(self) -> str:
         """Words where no call can begin before one that was left behind ends; else ""."""
-        if len(self.left_behind) < self.capability.handlers:
-            return ""
-        return (
-            f"all {self.capability.handlers} places for handlers of {self.capability.name} are occupied by calls that "
-            "exceeded their time"
-        )
+        name, most = self.capability.name, self.capability.handlers
+        full = f"all {most} places for handlers of {name} are occupied by calls that exceeded their time"
+        return "" if len(self.left_behind) < most else full
 
     async def run(
-        self,
-        call: Callable[..., Any],
-        *values: Any,
-        seconds: float | None,
-        stop: asyncio.Future[None] | None = None,
+        self, call: Callable[..., Any], *values: Any, seconds: float | None, stop: asyncio.Future[None]
     ) -> Any:
         """Runs the call and returns its value. Raises what it raises (HandlerDied for what is not an Exception),
         DeadlineExceeded, Cancelled, and Refusal(RATE_LIMIT) where no place is free.
@@ -379,10 +372,10 @@ class Line:
         try:
             await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
             if not running.done():
-                waiting: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
+                waiting: set[asyncio.Future[Any]] = {running, stop}
                 await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
-                raise Cancelled if stop is not None and stop.done() else DeadlineExceeded
+                raise Cancelled if stop.done() else DeadlineExceeded
         finally:
             holder = running if thread is None or thread.done() else thread
             if not holder.done():

@@ -181,11 +181,6 @@ class TaskProgress:
         """True if the state is terminal."""
         return self.status in TERMINAL
 
-    @property
-    def results(self) -> int:
-        """The number of distinct results."""
-        return len(self.digests)
-
 
 class Lifecycle:
     """Tracks tasks until a terminal state; ids and correlation must stay the same.
@@ -253,10 +248,6 @@ class Lifecycle:
 
     def __contains__(self, task_id: str) -> bool:
         return uuid_key(task_id) in self._tasks
-
-    def ended(self, task_id: str) -> bool:
-        """True if a task has ended."""
-        return task_id in self and self[task_id].done
 
     def forget(self, task_id: str) -> None:
         """Forgets a task, so that a long-lived lifecycle stays small."""
