@@ -468,6 +468,9 @@ cdef class Pairing:
         cdef int64_t[:, ::1] view
         cdef const uint64_t[::1] column
         cdef const uint64_t *fields[TW_FIELDS - 2]
+        cdef const uint8_t *ways
+        cdef const uint8_t *asks
+        cdef const uint8_t *final
         if not (count == tasks.shape[0] == ids.shape[0] == bits.shape[0]) or len(columns) != TW_FIELDS - 2 or not (
             every == only.shape[0] == times.shape[0] == timed.shape[0] == tags.shape[0]
         ):
@@ -477,6 +480,7 @@ cdef class Pairing:
             if column.shape[0] != every:
                 raise ValueError("the columns do not match")
             fields[field] = &column[0]
+        ways, asks, final = &table[0, 0], &table[1, 0], &table[2, 0]
         for i in range(count):
             if not 0 <= rows[i] < every or kinds[rows[i]] >= table.shape[1]:
                 raise ValueError("there is no such record")
@@ -488,7 +492,7 @@ cdef class Pairing:
                 several = 0
                 while i < count and several < TW_TOGETHER:
                     m, row = &messages[several], rows[i]
-                    m.ways, m.asks = table[0, kinds[row]] & only[row], table[1, kinds[row]] and bits[i] & TW_ASKS
+                    m.ways, m.asks = ways[kinds[row]] & only[row], asks[kinds[row]] and bits[i] & TW_ASKS
                     if m.ways or m.asks:
                         m.fields[0], m.fields[1], m.fields[2] = fields[0][row], fields[1][row], fields[2][row]
                         m.fields[3], m.fields[4], m.fields[5], m.fields[6] = tasks[i], ids[i], fields[3][row], fields[4][row]
@@ -496,7 +500,7 @@ cdef class Pairing:
                         for field in range(TW_FIELDS):
                             m.there |= <unsigned>(m.fields[field] != 0) << field
                         m.time, m.tag, m.timed = times[row], tags[row], timed[row]
-                        m.final = table[2, kinds[row]] and (self.any_ends or bits[i] & TW_FINAL)
+                        m.final = final[kinds[row]] and (self.any_ends or bits[i] & TW_FINAL)
                         if m.asks and m.timed:
                             asking[told] = m.tag
                             told += 1

@@ -317,18 +317,24 @@ static inline uint64_t tw_key_of(const tw_key *k, int way, const tw_message *m)
     return h ? h : 1;
 }
 
-/* Fills in the keys of a message that is to be taken soon, and asks for their entries: most have left the caches. */
+/* A key of a message that is to be taken soon, whose entries are asked for: most have left the caches. */
+static inline uint64_t tw_soon(const tw_pairing *p, const tw_key *k, int way, const tw_message *m)
+{
+    const uint64_t key = tw_key_of(k, way, m);
+    if (key && p->waiting.entries) TW_SOON(&p->waiting.entries[key & p->waiting.mask]);
+    if (key && p->ended.table.entries) TW_SOON(&p->ended.table.entries[key & p->ended.table.mask]);
+    if (key && p->early.table.entries) TW_SOON(&p->early.table.entries[key & p->early.table.mask]);
+    return key;
+}
+
+/* Fills in the keys of a message; those of a request are read of requests only. */
 static inline void tw_message_keys(const tw_pairing *p, tw_message *m)
 {
-    const tw_table *tables[] = { &p->waiting, &p->ended.table, &p->early.table };
-    for (int i = 0; i < p->size; i++)
-        for (int k = -1; k < p->ways[i].size; k++) {
-            const int wanted = k < 0 ? (int)(m->ways >> i & 1) : m->asks;
-            const uint64_t key = wanted ? tw_key_of(k < 0 ? &p->ways[i].reply : &p->ways[i].asks[k], i, m) : 0;
-            *(k < 0 ? &m->replies[i] : &m->requests[i][k]) = key;
-            for (int t = 0; key && t < 3; t++)
-                if (tables[t]->entries) TW_SOON(&tables[t]->entries[key & tables[t]->mask]);
-        }
+    for (int i = 0; i < p->size; i++) {
+        const tw_way *way = &p->ways[i];
+        m->replies[i] = m->ways >> i & 1 ? tw_soon(p, &way->reply, i, m) : 0;
+        for (int k = 0; m->asks && k < way->size; k++) m->requests[i][k] = tw_soon(p, &way->asks[k], i, m);
+    }
 }
 
 static inline void tw_recent_unlink(tw_recent *r, uint32_t i)
