@@ -322,14 +322,6 @@ def test_long_messages_in_small_pieces(text: bytes, end: bytes, backend: str) ->
             assert fed_nslip(data, sizes, limits=limits) == once
 
 
-def test_a_message_comes_with_its_last_byte() -> None:
-    for record in (GOOD, LONG % (b"y" * 2000), LONG % (b'#"'.replace(b'"', b'\\"') * 900)):
-        decoder = Decoder("nslip")
-        for place in range(len(record) - 1):
-            assert decoder.feed(record[place : place + 1]) == []
-        assert len(decoder.feed(b"#")) == 1
-
-
 @pytest.mark.parametrize("wire", ["nslip", None])
 def test_an_error_is_raised_once_and_costs_nothing_else(wire: str | None) -> None:
     """The piece is taken whole; what stood in front of the fault, and behind it, comes with the next call."""

@@ -181,23 +181,6 @@ def test_templates_and_look_alikes_of_csp(name: str, step: int, tmp_path: Path) 
             check_doors(data, found, "csp", file, number)
 
 
-@pytest.mark.usefixtures("scan_core")
-@pytest.mark.parametrize(
-    "text",
-    [
-        "We use CSP/1; it is nice",
-        "see CSP/1;STRICT;V2 for more",
-        "He said: CSP/1; fine",
-        "use `CSP/1;` here",
-        "so CSP/1 MODE;STRICT is one",
-    ],
-)
-def test_prose_about_templates_is_text(text: str) -> None:
-    for wrap in (str, "{}\nSTATUS ok".format, "> {}\n> more".format):
-        data = wrap(text).encode()
-        assert read(turnwire.scan(data)) == [], data
-
-
 PACKERS = {".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
 
 

@@ -106,14 +106,6 @@ def test_rejects_on_the_output_stand_beside_records_or_alone(log: Path) -> None:
     assert alone == both[2:]
 
 
-def test_rejects_are_complete_over_many_batches(tmp_path: Path) -> None:
-    many = put(tmp_path / "many", b"".join(b"%b\n@a3|f0|c%d$|S0|d1|T1#\n" % (GOOD, number) for number in range(5000)))
-    done = turnwire("scan", many, "--json", "--rejects", "-", "--batch-bytes", "3000", "-q")
-    raws = [row["raw"] for row in done.records if "reject" in row]
-    assert raws == [f"@a3|f0|c{number}$|S0|d1|T1#" for number in range(5000)]
-    assert len(done.records) == 10_000
-
-
 def test_errors_raise_stops_at_the_first_behind_what_stood_before_it(log: Path) -> None:
     done = turnwire("scan", "--wire", "nslip", log, "--json", "--errors", "raise")
     assert [row["tag"] for row in done.records] == ["goal_1"]

@@ -80,13 +80,6 @@ def test_warnings_count_only_when_strict(doubtful: Path, capfdbinary: pytest.Cap
     assert main(["validate", str(doubtful), "--strict"]) == 1
 
 
-def test_a_message_of_several_lines_is_a_record(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"noted\nCSP/1\nFROM A\nTO B C\n\nnoted\n")
-    done = turnwire("validate", tmp_path / "a", "--wire", "csp", "--json")
-    assert [(one["line"], one["offset"], one["reason"]) for one in done.records] == [(4, 19, "bad_header_value")]
-    assert done.code == 1
-
-
 def test_records_that_are_too_short_to_be_doubted_are_not_decoded_and_nothing_is_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,13 +128,6 @@ def test_damage_costs_itself_and_no_more(case: dict[str, Any]) -> None:
     assert found[0]["inside_unclosed_heredoc"] == [False, case["about"] == "a heredoc that never closes"]
 
 
-def test_text_around_messages_is_no_reject() -> None:
-    text = b"DEF A = b\nLAWS\n- L1: x\n```csp\n@a3\n<<<\n\nREQ x\n```\n"
-    records, rejects = places(agreed(text + GOOD + b"\nBye.\n<<<\n" + GOOD + b">>>\n```\n" + text + GOOD))
-    assert not rejects
-    assert len(records) == 2, "a CSP/1 line in the heredoc behind a message is content"
-
-
 HEAD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT %b\n\n"
 _MEM = ("K v", "K", "K ", "CSP /1", "CSP /x", "k v", "K_1 v\nL v", f"{'A' * 40} v", "K v\n<<<\n>>>", " ")
 _PATCH = """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from functools import partial
 
 import pytest
@@ -82,15 +80,6 @@ def test_the_fault_met_first_is_raised():
     assert fault("hello\nDEF A = 1\nDEF A = 1\n") == ("junk", 1)
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_crlf_and_missing_final_newline(end):
-    text = TASK.replace("\n", end)
-    expected = csp.decode(TASK)
-    assert csp.decode(text) == expected
-    assert csp.decode(text.removesuffix(end)) == expected
-    assert csp.decode(text.encode()) == csp.decode(memoryview(text.encode())) == expected
-
-
 def test_a_lone_cr_is_data():
     assert csp.decode(TASK.replace("REQ x", "REQ a\rb")).block.get("REQ") == "a\rb"
     assert fault("\rCSP/1\n") == ("junk", 1)
@@ -103,15 +92,6 @@ def test_blank_lines_may_hold_spaces():
 def test_generic_blocks_take_any_key_again_and_again():
     message = csp.decode(HEAD.format("PLAN") + "PLAN any-id\nSTEP 1\nSTEP 2\nNEW_KEY\n")
     assert message.block == csp.Generic("PLAN", "any-id", [("STEP", "1"), ("STEP", "2"), ("NEW_KEY", "")])
-
-
-def test_patch_operations():
-    text = HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ DEF A = b = c\n~ DEF _B := \n- DEF C\n+ DEF D =\nAPPLY -> C1\n"
-    block = csp.decode(text).block
-    assert block.ops == [("+", "A", "b = c"), ("~", "_B", ""), ("-", "C", None), ("+", "D", "")]
-    assert (block.base, block.apply) == ("C0", "C1")
-    ops = [("+ DEF A", "b = c"), ("~ DEF _B", ""), ("- DEF C", ""), ("+ DEF D", "")]
-    assert block.fields == [("BASE", "C0"), *ops, ("APPLY", "C1")]
 
 
 def test_templates_and_preambles():
@@ -163,22 +143,6 @@ def test_what_is_no_text_is_a_decode_error(data):
 
 
 @pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (TASK, True),
-        ("\n```\n" + TASK, True),
-        ("CSP/1;x", True),
-        ("CSP/1", True),
-        ("CSP/2\n", False),
-        ("", False),
-        ("{}", False),
-    ],
-)
-def test_detect(data, expected):
-    assert csp.detect(data.encode()) is expected
-
-
-@pytest.mark.parametrize(
     ("message", "reason"),
     [
         (csp.message("A B", "C", "C0", csp.Task("T1", {"REQ": "x"})), "bad_header_value"),
@@ -226,24 +190,6 @@ def test_check_tells_what_may_be_fine():
     assert [(str(issue.reason), issue.severity) for issue in found] == [("unknown_op", "info")]
 
 
-def test_records_compare_copy_pickle_and_match():
-    message = csp.decode(TASK)
-    assert copy.deepcopy(message) == message
-    document = csp.parse("DEF A = 1\n\nCSP/1;!x\n\n```\n" + TASK + "```\n")
-    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        assert pickle.loads(pickle.dumps((message, document), protocol)) == (message, document)
-    assert message != csp.decode(TASK.replace("REQ x", "REQ y"))
-    assert (
-        repr(message) == "CspMessage(sender='A', receiver='B', ctx='C0', intent=<Intent.TASK: 'TASK'>, "
-        "block=Task(id='T1', fields=[('REQ', 'x')]))"
-    )
-    match message:
-        case csp.CspMessage(sender, "B", block=csp.Task(id, [("REQ", req)])):
-            assert (sender, id, req) == ("A", "T1", "x")
-        case _:
-            pytest.fail("the pattern does not match")
-
-
 def test_refs_and_expand():
     assert csp.refs("a:1-2;b c:3;;C:\\x:9") == [("a", 1, 2), ("b c", 3, 3), ("", None, None), ("C:\\x", 9, 9)]
     assert csp.refs("") == []
@@ -279,12 +225,6 @@ def test_the_order_of_fields_counts_where_keys_are_free(kind):
 def test_a_token_stands_between_spaces_and_tabs(space, known):
     text = f"{space}SRC{space},x"
     assert expand(text, {"SRC": "src/"}) == (f"{space}src/{space},x" if known else text)
-
-
-@pytest.mark.parametrize("front", ["", "a", "é", "レ\n🙂"])
-def test_a_lone_surrogate_is_placed_by_its_byte(front):
-    caught = raised(DecodeError, csp.parse, f"{front}\ud800")
-    assert (caught.offset, caught.line) == (len(front.encode()), 1 + front.count("\n"))
 
 
 DOCUMENTS = [

@@ -83,13 +83,6 @@ def test_create_patch_delete(tmp_path):
     assert [entry.name for entry in file.parent.iterdir()] == []
 
 
-def test_dry_run_changes_nothing(tmp_path):
-    plan = op("CREATE", "x/y", "a\n").apply(tmp_path, dry_run=True)
-    assert list(tmp_path.iterdir()) == []
-    assert str(plan).startswith("would CREATE x/y: +1 -0 lines, no file -> sha256:")
-    assert str(plan).endswith("making x/")
-
-
 @pytest.mark.parametrize(
     "path",
     [

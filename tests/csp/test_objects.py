@@ -276,11 +276,3 @@ def test_subclasses_are_written_by_what_they_say(csp_core):
 
     message = Mine("A", "B", "C0", csp.Intent.TASK, csp.Task("T1", {"REQ": "x"}))
     assert csp_core.encode(message).startswith("CSP/1\nFROM MINE\n")
-
-
-def test_what_was_read_pickles_and_lets_its_parts_go(csp_core):
-    message = usual(csp_core, next(text for text in TEXTS if "PATCH P1\nBASE" in text))
-    assert pickle.loads(pickle.dumps(message)) == message
-    assert type(message.block.ops[0]) is csp.Op
-    assert message.block.ops[0]._replace(value="c").value == "c"
-    assert message.line == 1 and message.issues == ()

@@ -17,7 +17,6 @@ from turnwire._backend import core_module
 from turnwire.csp import _codec_py as pure, spec
 from turnwire.csp._lines_py import are_flags
 from turnwire.csp.spec import REASONS
-from turnwire.errors import Reason
 
 LIMITS = [pure.NO_LIMIT, (200, 3, 12), (100, 2, 5), (60, 256, 65536), (20, 2, 2)]
 
@@ -84,31 +83,6 @@ def test_every_byte_belongs_to_one_thing(csp_core):
             assert not data[place:start].strip(b" \t\r\n")
             place = start + length
         assert not data[place:].strip(b" \t\r\n")
-
-
-def test_bad_utf8_costs_the_record_it_is_in(csp_core):
-    """A preamble, a template, a message: from its first line to its last, with the place of the first bad byte."""
-    preamble, template = b"DEF A = b\nLAWS\n- L1: a\xff\xfe\nDEF B = c\n", b"CSP/1 MODE; \xc3\nx\n"
-    message = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK \xed\xa0\x80\n"
-    good = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK \xc3\xa9\n"
-    data = preamble + b"\n" + template + b"\n" + message + b"\n" + good
-    rows, _, rejects = csp_core.tables(data)
-    code = spec.REASONS.index(Reason.BAD_UTF8)
-    starts = [data.index(part) for part in (preamble, template, message)]
-    faults = [data.index(part) for part in (b"\xff", b"\xc3\nx", b"\xed")]
-    assert rejects == [
-        (start, len(part), data.count(b"\n", 0, start), code, fault, data.count(b"\n", 0, fault))
-        for start, part, fault in zip(starts, (preamble, template, message), faults, strict=True)
-    ]
-    assert [row[:2] for row in rows] == [(data.index(good), len(good))]
-
-
-@pytest.mark.parametrize("opened", ["<<<\n" * 40_000, "".join("<" * (3 + n % 50) + "\n" for n in range(20_000))])
-def test_many_unclosed_heredocs_take_linear_time(csp_core, opened):
-    message = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK\n<<<<<\n"
-    rows, _, rejects = csp_core.tables((message * 2000 + opened).encode())
-    assert not rows
-    assert len(rejects) > 2000
 
 
 def test_2_gib_at_once_are_refused(csp_core):

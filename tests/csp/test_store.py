@@ -174,15 +174,6 @@ def test_replay_of_a_document():
     assert csp.replay("").store.head == "C0"
 
 
-def test_cost_of_a_checkpoint_is_the_cost_of_its_patch():
-    store = csp.Store({f"N{number}": "x" for number in range(4000)})
-    for number in range(1, 21):
-        store.apply(patch(number, ("~", "N7", f"y{number}")))
-    kept = {id(part): len(part) for name in store.checkpoints for row in store.at(name).defs._rows for part in row}
-    assert sum(kept.values()) < 2 * 4000
-    assert [store.at(f"C{number}").defs["N7"] for number in (0, 1, 20)] == ["x", "y1", "y20"]
-
-
 def test_history_is_linear_and_any_point_is_as_near():
     store = csp.Store()
     for number in range(1, 3001):

@@ -6,7 +6,6 @@ import copy
 import json
 import pickle
 import random
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -206,15 +205,6 @@ def test_a_message_is_the_same_however_it_is_touched_first(wire: str, package: A
                 assert message == package.decode(text)
         for again in (copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))):
             assert again(package.decode(text)) == package.decode(text)
-
-
-@pytest.mark.parametrize("wire", ["sap", "sstp"])
-def test_threads_that_touch_a_message_first_get_one_object(wire: str, package: Any) -> None:
-    with ThreadPoolExecutor(4) as pool:
-        for _ in range(100):
-            message = package.decode(good(wire)[0])
-            found = list(pool.map(lambda _, one=message: one.fields, range(4)))
-            assert all(fields is found[0] for fields in found)
 
 
 def test_copies_are_json_values_through_and_through(monkeypatch: pytest.MonkeyPatch) -> None:

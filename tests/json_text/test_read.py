@@ -135,15 +135,6 @@ def judge_halves(core, first, then, form):
     assert (error.reason, error.offset) == (Reason.LONE_SURROGATE, data.index("x") + 1 + 6 * (place - 1))
 
 
-@pytest.mark.parametrize("code", [0x7F, 0x80, 0xFF, 0x100, 0x7FF, 0x800, 0x905, 0xFFF, 0x1000, *HALVES[::9], 0xFFFF])
-@pytest.mark.parametrize("beside", ["", "\n", "x" * 20, "\xe9", "\u20ac", "\U0001f600", "\U0010ffff", "\U00010000"])
-def test_a_character_of_each_size_at_its_edges(core, code, beside):
-    text = f"{beside}{chr(code)}{beside}{chr(code)}"
-    for plain in (True, False):
-        data = json.dumps({"a": text, text: 1}, ensure_ascii=plain)
-        assert core("json.text").Reader("w").read(data) == {"a": text, text: 1}
-
-
 def test_five_million_brackets(core):
     module = core("json.text")
     assert refusal(module, b'{"a":' + b"[" * 5_000_000).offset == 5 + 127

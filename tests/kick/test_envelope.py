@@ -120,14 +120,6 @@ def test_no_json_object(twin: str, text: str, reason: str) -> None:
     assert (caught.reason, caught.wire) == (reason, "kick")
 
 
-def test_escaped_sigil_is_the_same(twin: str) -> None:
-    plain, escaped = json.dumps(SEED, ensure_ascii=False), json.dumps(SEED)
-    assert "⫻" in plain
-    assert "\\u2afb" in escaped
-    assert decode(plain) == decode(escaped)
-    assert encode(decode(escaped)) == json.dumps(SEED, ensure_ascii=False, separators=(",", ":"))
-
-
 def test_content_is_read_lazily(twin: str) -> None:
     envelope = decode(json.dumps(SEED))
     assert envelope.space.sections[0].place == "WePlan"
@@ -214,15 +206,6 @@ def test_what_an_envelope_is_filled_with_anew_is_judged(core: Callable[[str], Mo
     envelope.__init__(*[{**SEED, "id": "1"}.get(name) for name in FIELDS])
     assert [issue.where for issue in module.check(envelope)] == ["/id"]
     raised(EncodeError, module.encode, envelope)
-
-
-def test_a_subclass_stays_one(core: Callable[[str], ModuleType]) -> None:
-    class Letter(core("kick.envelope").Envelope):  # type: ignore[misc]
-        pass
-
-    letter = Letter(*[SEED.get(name) for name in FIELDS])
-    for again in (copy.copy, copy.deepcopy, lambda one: one.replace(sender="Other")):
-        assert type(again(letter)) is Letter
 
 
 def test_detect() -> None:

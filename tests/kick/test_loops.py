@@ -151,13 +151,6 @@ def test_a_stop_finds_a_task_by_the_id_of_its_dispatch() -> None:
     assert [(str(event.kind), event.subject) for event in monitor.feed(stop)] == [("stopped", task.id)]
 
 
-def test_nobody_answers_a_question_of_their_own() -> None:
-    monitor, asked = Monitor(), channels.context("WePlan", "Dima", "branch", "which?", timestamp=AT)
-    kinds(monitor, asked)
-    more = channels.context("WePlan", "WePlan", "branch", "and why?", timestamp=AT, correlation_id=asked.id)
-    assert kinds(monitor, more.replace(channel="⫻query/context", content="⫻other/x\ntext\n")) == ["asked"]
-
-
 # ---------------------------------------------------------------- the checklist
 
 

@@ -230,17 +230,6 @@ def test_bad_utf8_comes_before_a_bad_header(core: Callable[[str], ModuleType]) -
     assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 40006)
 
 
-def test_megabytes_and_long_lines(twin: str) -> None:
-    line = "word " * 40_000
-    text = "".join(f"⫻a/b:c/{number}\n{line}\n\n" for number in range(20))
-    found = parse_space(text)
-    assert len(found.sections) == 20
-    assert found.sections[-1].content == line
-    assert found.text() == text
-    header = parse_space(f"⫻{'n' * 200_000}/{'t' * 200_000}:p\n").sections[0]
-    assert (len(header.name), len(header.type), header.place) == (200_000, 200_000, "p")
-
-
 def test_buffers(twin: str) -> None:
     data = "⫻a\nx\n".encode()
     held = bytearray(data)

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import wait
 from pathlib import Path
 
@@ -31,21 +30,6 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def raw(ledger: Ledger) -> sqlite3.Connection:
     return sqlite3.connect(ledger.path, isolation_level=None)
-
-
-def test_append_and_read(ledger: Ledger) -> None:
-    assert ledger.append("task", {"b": 1.0, "a": "é"}, key="k") == 1
-    assert ledger.append("task", "text as it is") == 2
-    assert ledger.append("other", b"\x00\xff", key="k") == 3
-    assert [entry.body for entry in ledger] == ['{"a":"é","b":1}'.encode(), b"text as it is", b"\x00\xff"]
-    assert ledger[1].json() == {"a": "é", "b": 1}
-    assert len(ledger) == 3
-    assert [entry.seq for entry in ledger.find("task", "k")] == [1]
-    assert [entry.seq for entry in ledger.entries(2, 3)] == [2]
-    assert [entry.seq for entry in ledger.entries(kind="other")] == [3]
-    assert list(ledger.find("task", "")) == []
-    with pytest.raises(IndexError):
-        ledger[4]
 
 
 def test_what_cannot_be_written_writes_nothing(ledger: Ledger) -> None:
@@ -320,25 +304,6 @@ def test_a_number_is_no_path_whatever_file_it_is_open_for(tmp_path: Path) -> Non
         finally:
             os.close(folder)
     assert said == {"expected str, bytes or os.PathLike object, not int"}
-
-
-@once
-@pytest.mark.parametrize("in_memory", [False, True])
-def test_threads_write_one_chain(tmp_path: Path, in_memory: bool) -> None:
-    ledger = Ledger(":memory:" if in_memory else tmp_path / "a")
-
-    def work(name: str) -> None:
-        for number in range(30):
-            seq = ledger.append("x", str(number), key=name)
-            assert ledger[seq].key == name and next(ledger.find("x", name)).seq == seq
-            assert ledger.prove(seq).holds()
-
-    names = [str(number) for number in range(6)]
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(work, names))
-    for name in names:
-        assert [int(entry.body) for entry in ledger if entry.key == name] == list(range(30))
-    assert len(ledger) == 180 and ledger.verify()
 
 
 WRITER = """

@@ -6,7 +6,6 @@ import gc
 import json
 import random
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -403,25 +402,3 @@ def test_words_and_pointers_are_those_of_the_reason() -> None:
         assert quarantine.explained(wire, reason, raw, None) == (said, path)
         assert said != "message too large"
     assert path is not None
-
-
-LOOK_ALIKES = [
-    {"version": "0", "kind": "intent", "protocol": "SSTP", "origin": {"actor_id": "a"}, "payload": {}},
-    {"kind": "knowledge", "message_id": "m", "origin": {"actor_id": "a"}, "payload": {"content": "x"}},
-    {"kind": "note", "protocol": "SSTP/0", "origin": {}},
-    {"header": {"protocol": "SSTP", "participants": ["a"]}, "payload": {}},
-    {"header": {"protocol": "L9", "kind": "intent"}, "payload": {}},
-]
-
-
-@pytest.mark.parametrize("message", LOOK_ALIKES)
-def test_dialects_of_sstp_are_named(message: dict[str, Any]) -> None:
-    text = json.dumps(message)
-    with pytest.raises(DecodeError, match="dialect") as caught:
-        import_module("turnwire.sstp").decode(text)
-    assert caught.value.reason == "look_alike"
-    for wire in (None, "sstp"):
-        for line in (text, json.dumps({"log": text})):
-            found = scan(line.encode(), wire=wire)
-            assert sum(map(len, found)) == 0
-            assert [(one["wire"], one["reason"]) for one in found.rejects.rows()] == [("sstp", "look_alike")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import random
-import shutil
 import threading
 import zlib
 from collections.abc import Callable
@@ -97,31 +96,6 @@ def test_rotation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert log.scan.gaps == ()
 
 
-@pytest.mark.parametrize("compressed", [False, True])
-def test_rotations_that_nobody_saw(tmp_path: Path, compressed: bool) -> None:
-    """Several between two looks, only the one name given: the files in between are found beside it."""
-    path = put(tmp_path / "app.log", record(0))
-    (tmp_path / "app.log.7").write_bytes(record(9))
-    (tmp_path / "application.log").write_bytes(record(9))
-    os.utime(tmp_path / "app.log.7", (1, 1))
-
-    def rotate() -> None:
-        append(path, record(1))
-        for number in range(2, 6):
-            for old in range(7, 0, -1):
-                for end in ("", ".gz"):
-                    if (tmp_path / f"app.log.{old}{end}").exists():
-                        (tmp_path / f"app.log.{old}{end}").rename(tmp_path / f"app.log.{old + 1}{end}")
-            path.rename(tmp_path / "app.log.1")
-            path.write_bytes(record(number) * 2)
-            if compressed and number > 2:
-                packed(tmp_path / "app.log.1.gz", (tmp_path / "app.log.1").read_bytes())
-                shutil.copystat(tmp_path / "app.log.1", tmp_path / "app.log.1.gz")
-                (tmp_path / "app.log.1").unlink()
-
-    assert stepped(path, rotate) == ([[0], [1, 2, 2, 3, 3, 4, 4, 5, 5]], [])
-
-
 def test_truncation(tmp_path: Path) -> None:
     path = put(tmp_path / "a.log", record(0) + record(1) + record(2)[:5])
     longer = b"a new beginning\n" + record(9) * 5  # than before, but it begins otherwise
@@ -161,18 +135,6 @@ def test_a_file_that_is_written_anew_between_two_looks(
     seen, found = in_steps(path, write, column="line")
     assert seen == [[1], list(range(2, 52))]
     assert found.rejects["reason"] == ["bad_framing"], "the half-written line, as it was"
-
-
-def test_a_directory_with_new_and_renamed_files(tmp_path: Path) -> None:
-    one, other = tmp_path / "a.log", tmp_path / "b.log"
-    one.write_bytes(record(0))
-
-    def rename() -> None:
-        one.rename(tmp_path / "a.log.1")
-        one.write_bytes(record(2))
-
-    found = stepped(tmp_path, lambda: other.write_bytes(record(1)), rename, lambda: append(other, record(3)))
-    assert found == ([[0], [1], [2], [3]], []), "a file that was only renamed is not read again"
 
 
 def test_it_goes_on_from_a_position_and_gives_what_is_wanted(tmp_path: Path) -> None:
@@ -317,25 +279,6 @@ def test_a_file_that_is_compressed_late_is_no_gap(tmp_path: Path) -> None:
     assert found == ([[0, 1], [2], [], [3], [4]], [])
 
 
-def test_a_backup_of_a_file_that_is_gone_is_not_read(tmp_path: Path) -> None:
-    """It is known since the file was there."""
-    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
-    path.write_bytes(record(0) + record(1))
-
-    def back_up() -> None:
-        packed(tmp_path / "app.log-20260101.gz", path.read_bytes(), LATER)
-        append(path, record(2))
-        path.rename(old)
-        path.write_bytes(record(3))
-
-    def rotate() -> None:
-        old.unlink()
-        path.rename(old)
-        path.write_bytes(record(4))
-
-    assert stepped(path, back_up, rotate) == ([[0, 1], [2, 3], [4]], [])
-
-
 def test_a_log_that_is_cut_and_renamed_is_read_under_its_new_name(tmp_path: Path) -> None:
     """Nothing has its name then."""
     path = put(tmp_path / "app.log", record(0) + record(1))
@@ -388,33 +331,6 @@ def test_a_message_of_many_lines_comes_with_its_last_one(tmp_path: Path) -> None
 
 
 # --- directories, in which rotated files have names that are followed, too --------------------------------------------
-
-
-def test_a_renamed_file_in_a_directory_grows_after_nobody_waits_for_it(tmp_path: Path) -> None:
-    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
-    path.write_bytes(record(0))
-
-    def rotate() -> None:
-        path.rename(old)
-        path.write_bytes(record(1))
-
-    assert stepped(tmp_path, rotate, lambda: append(old, record(2))) == ([[0], [1], [2]], [])
-
-
-def test_a_log_in_a_directory_that_takes_the_name_of_an_older_one_comes_once(tmp_path: Path) -> None:
-    path, older = tmp_path / "app.log", tmp_path / "app.log.1"
-    path.write_bytes(record(1))
-    older.write_bytes(record(0))
-
-    def rotate() -> None:
-        number = len(list(tmp_path.iterdir()))
-        for old in range(number - 1, 0, -1):
-            (tmp_path / f"app.log.{old}").rename(tmp_path / f"app.log.{old + 1}")
-        path.rename(older)
-        path.write_bytes(record(number))
-
-    found = stepped(tmp_path, rotate, lambda: append(path, record(7)), rotate, lambda: append(older, record(8)))
-    assert found == ([[0, 1], [2], [7], [3], [8]], [])
 
 
 @pytest.mark.parametrize("seed", ["", 15])
@@ -471,26 +387,6 @@ def written(path: Path, data: bytes, when: int) -> None:
     os.utime(path, (when, when))
 
 
-@pytest.mark.parametrize("length", [1, 4])
-@pytest.mark.parametrize("renamed", [True, False])
-def test_a_log_that_is_rotated_between_two_questions_goes_on_in_what_was_rotated(
-    renamed: bool, length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The file behind the name by then was written after the rotated one."""
-    path, begin = tmp_path / "app.log", BANNER * length
-    written(path, begin, 1)
-
-    def rotate() -> None:
-        if renamed:
-            path.rename(tmp_path / "app.log.2")
-            written(tmp_path / "app.log.2", begin + record(1), 3)
-        written(tmp_path / "app.log.1", begin + record(0), 2)
-        written(path, begin, 3)
-
-    seen, gaps = stepped(path, at_next_read(monkeypatch, rotate), lambda: append(path, record(2)))
-    assert ([sorted(numbers) for numbers in seen], len(gaps)) == ([[], [0, 1][: 1 + renamed], [2]], not renamed)
-
-
 def test_a_copy_that_is_older_than_what_was_read_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More came between the copy and the cut than is kept of what was read."""
     path, real = tmp_path / "app.log", rotation.Follower._is_changed
@@ -522,40 +418,6 @@ def test_what_is_compressed_is_read_where_it_holds_what_a_log_held_before_it_was
 
     found = stepped(path, lambda: path.write_bytes(b""), rotate)
     assert found == ([[0], [], [0, 1]], [("app.log", "file_shrunk")])
-
-
-@pytest.mark.parametrize("bytes_less", [0, 1, 30])
-def test_what_is_just_being_compressed_is_not_read(bytes_less: int, tmp_path: Path) -> None:
-    path, old, made = (tmp_path / name for name in ("app.log", "app.log.1", "app.log.1.gz"))
-    path.write_bytes(record(0))
-    whole = gzip.compress(record(0))
-
-    def rotate() -> None:
-        path.rename(old)
-        path.write_bytes(record(1))
-
-    def end() -> None:
-        made.write_bytes(whole)
-        old.unlink()
-
-    steps = (rotate, lambda: made.write_bytes(whole[: len(whole) - bytes_less]), end, lambda: append(path, record(2)))
-    assert stepped(tmp_path, *steps) == ([[0], [1], [], [], [2]], [])
-
-
-def test_a_log_that_is_copied_and_cut_while_the_folder_is_listed_goes_on_in_the_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The copy has the records that were read, too."""
-    path, copy = tmp_path / "app.log", tmp_path / "app.log.1"
-    path.write_bytes(record(0))
-    os.utime(path, (1, 1))
-
-    def rotate() -> None:
-        copy.write_bytes(record(0) + record(1))
-        path.write_bytes(record(2))
-
-    seen, gaps = stepped(tmp_path, at_next_read(monkeypatch, rotate))
-    assert (seen, len(gaps)) == ([[0], [1, 2]], 1)
 
 
 def test_a_copy_that_was_read_when_following_begins_is_not_read_under_its_name(tmp_path: Path) -> None:

@@ -103,19 +103,6 @@ def test_csv_holds_every_value_and_tells_nothing_from_empty(tmp_path: Path) -> N
     assert ',"",' in lines[1] and ',"",' not in lines[2], "an empty text is quoted, an absent one is not"
 
 
-@pytest.mark.parametrize("batch_bytes", [100, 1 << 20])
-def test_how_the_input_is_cut_changes_nothing(tmp_path: Path, batch_bytes: int) -> None:
-    data = UPSTREAM.read_bytes()[:2_000]
-    for name in FORMATS:
-        path, other = tmp_path / f"one{FORMATS[name]}", tmp_path / f"two{FORMATS[name]}"
-        write(turnwire.scan(data, wire="nslip"), path)
-        write(turnwire.scan(data, wire="nslip", batch_bytes=batch_bytes), other)
-        if name in ("csv", "ndjson"):
-            assert path.read_bytes() == other.read_bytes()
-        else:
-            assert read_back(path) == read_back(other)
-
-
 # --- formulas -------------------------------------------------------------------------------------------------------
 
 

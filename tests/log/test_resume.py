@@ -157,24 +157,6 @@ def test_a_file_that_was_cut_and_has_grown_behind_the_same_beginning_is_told(tmp
     assert lost(path, token) is Reason.FILE_REPLACED
 
 
-def test_a_renamed_file_is_known_and_its_successor_is_new(tmp_path: Path) -> None:
-    (tmp_path / "a.log").write_bytes(record(1) + record(2)[:5])
-    first = scan_nslip(tmp_path, resume={})
-    assert numbers_of(first) == [1]
-    (tmp_path / "a.log").rename(tmp_path / "a.log.1")
-    with (tmp_path / "a.log.1").open("ab") as file:
-        file.write(record(2)[5:])
-    (tmp_path / "a.log").write_bytes(record(3))
-    second = scan_nslip(tmp_path, resume=first.position)
-    assert sorted(numbers_of(second)) == [2, 3]
-    assert numbers_of(scan_nslip(tmp_path, resume=second.position)) == []
-    (tmp_path / "a.log.1").unlink()
-    (tmp_path / "b.log").write_bytes(record(4))
-    third = scan_nslip(tmp_path, resume=second.position)
-    assert numbers_of(third) == [4]
-    assert {"a.log", "b.log"} <= {Path(file["name"]).name for file in third.position["files"]}
-
-
 def test_what_is_no_file_has_no_position() -> None:
     for source in (GOOD, io.BytesIO(GOOD)):
         found = scan_nslip(source, resume={})

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import put
-from tests.log.rotating import ENDLESS, KINDS, Log, append, followed, in_steps, numbers_of, record, run, soon
+from tests.log.rotating import ENDLESS, KINDS, Log, append, in_steps, numbers_of, record, run
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import rotation
 
@@ -99,30 +99,6 @@ def test_long_storms(kind: str, seed: int, tmp_path: Path) -> None:
         folder = tmp_path / way.__name__
         folder.mkdir()
         way(folder, kind, chance.random() < 0.5, chance.choice((1, 3, 1000)), 60, chance)
-
-
-@pytest.mark.parametrize("packed", [True, False])
-def test_a_copy_that_was_read_itself_is_not_read_again(packed: bool, tmp_path: Path) -> None:
-    """A log is copied, cut and then compressed itself: of what had its name no more than the banner was read, and the
-    copy begins with that, too."""
-    with Log(tmp_path, random.Random(1), True, 100) as log:
-        run(log.write(3))
-        first = scan_nslip(log.path, resume={})
-        assert numbers_of(first) == [0, 1, 2]
-        run(log.write(2))
-        run(log.copytruncate())
-        if packed:
-            run(log.compress())
-        second = scan_nslip(log.path, resume=first.position)
-        assert numbers_of(second) == [3, 4]
-        run(log.write(1))
-        run(log.rename())
-        run(log.compress())
-        run(log.write(1))
-        for path in tmp_path.glob("app.log.*"):
-            os.utime(path, (1 << 31, 1 << 31))
-        third = scan_nslip(log.path, resume=second.position)
-        assert numbers_of(third) == [5, 6]
 
 
 LONG = b"# the same banner of every file\n" * 200
@@ -246,106 +222,6 @@ def test_a_backup_of_a_log_that_was_renamed_is_not_read(rotated: str, tmp_path: 
     assert (numbers_of(second), second.gaps) == ([1, 2, 3], ())
     third = scan_nslip(path, resume=second.position)
     assert (numbers_of(third), third.gaps) == ([], ())
-
-
-@pytest.mark.parametrize("written", [0, 3, 9], ids=["empty", "less than before", "more than before"])
-@pytest.mark.parametrize("begun", [True, False], ids=["opened", "being opened"])
-def test_a_log_that_is_copied_and_cut_just_before_it_is_read(
-    begun: bool, written: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its bookmark says nothing that was true of the file before the cut alone: its copy and it are read once."""
-    with Log(tmp_path, random.Random(1), banner=True) as log:
-        run(log.write(3))
-        first = scan_nslip(log.path, resume={})
-        seen, position = numbers_of(first), first.position
-        run(log.write(2))
-        name, left = "begin" if begun else "Reading", [None]
-        real: Any = getattr(rotation, name)
-
-        def cut(*arguments: Any) -> Any:
-            result = real(*arguments) if begun else None
-            if left:
-                left.pop()
-                run(log.copytruncate())
-                run(log.write(written))
-            return result if begun else real(*arguments)
-
-        monkeypatch.setattr(rotation, name, cut)
-        for _ in range(3):
-            found = scan_nslip(log.path, resume=position)
-            seen, position = seen + numbers_of(found), found.position
-            run(log.write(1))
-    assert not left
-    assert seen == list(range(log.written - 1))
-
-
-def test_a_log_that_comes_and_goes_between_two_times_without_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The file of that name meanwhile is newer than the open one, and no sign that that was cut."""
-    path, looks = tmp_path / "app.log", iter(range(100))
-    real = rotation.Missed
-
-    def missed(*arguments: Any) -> Any:
-        if (look := next(looks)) == 0:
-            path.write_bytes(record(1))
-            (tmp_path / "app.log.1").rename(tmp_path / "app.log.2")
-            path.rename(tmp_path / "app.log.1")
-        elif look == 3:
-            path.write_bytes(record(2))
-        return real(*arguments)
-
-    path.write_bytes(record(0))
-    with followed(path) as reader:
-        seen = [number for number, _ in reader.next()]
-        with reader.between_looks():
-            path.rename(tmp_path / "app.log.1")
-            monkeypatch.setattr(rotation, "Missed", missed)
-
-        def through() -> bool:
-            seen.extend(number for number, _ in reader.next(reader.rows.qsize()))
-            return 2 in seen
-
-        assert soon(through)
-    assert (seen, reader.scan.gaps) == ([0, 1, 2], ())
-
-
-@pytest.mark.parametrize("moves", [1, 3, rotation.MOVES])
-def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
-    moves: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The log is renamed between a look at it and one at what had its name before: what came later is not before it."""
-    path, written = tmp_path / "app.log", 0
-    monkeypatch.setattr(rotation, "PAUSE", 0.0)
-
-    def rotate() -> None:
-        nonlocal written
-        for number in range(len(list(tmp_path.glob("app.log.*"))), 0, -1):
-            (tmp_path / f"app.log.{number}").rename(tmp_path / f"app.log.{number + 1}")
-        path.rename(tmp_path / "app.log.1")
-        written += 1
-        path.write_bytes(record(written))
-
-    path.write_bytes(record(0))
-    first = scan_nslip(path, resume={})
-    assert numbers_of(first) == [0]
-    rotate()
-    real, left = rotation.Missed, [None] * moves
-
-    def moved(*arguments: Any) -> Any:
-        if left:
-            left.pop()
-            rotate()
-        return real(*arguments)
-
-    monkeypatch.setattr(rotation, "Missed", moved)
-    with followed(path, resume=first.position) as reader:
-        told = 1 + moves
-        assert [number for number, _ in reader.next(told)] == list(range(1, told + 1))
-        rotate()
-        assert [number for number, _ in reader.next()] == [told + 1]
-        assert reader.quiet()
-    assert not reader.scan.gaps
 
 
 def copied(path: Path, name: str, data: bytes, packed: bool = False) -> Path:

@@ -19,7 +19,6 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -97,14 +96,6 @@ def test_every_way_to_start(source: Any) -> None:
         assert duckdb.sql("select conv_id from found").fetchall() == [(number,) for number in NUMBERS]
         assert [one.message.conv_id for one in found.messages()] == NUMBERS
         assert len(list(found.errors())) == 1
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_runs_in_several_threads(source: Any, threads: int) -> None:
-    found = scan_nslip(source, threads=threads, batch_bytes=300)
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(numbers_of, [found] * 4)) == [NUMBERS] * 4
-    assert found.counts.wires == {"nslip": 300}
 
 
 def test_before_a_run_nothing_is_said_to_be_good(tmp_path: Path) -> None:

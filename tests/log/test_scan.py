@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +10,13 @@ import pytest
 from tests.fuzz.messages import MESSAGES
 from tests.log.engines import GOOD, UPSTREAM, VECTORS
 from tests.log.found import plain_values
-from tests.nslip.twins import core_of, plain
-from turnwire import Batch, DecodeError, Reason, Scan, csp, nslip, scan
+from tests.nslip.twins import plain
+from turnwire import Batch, DecodeError, Reason, Scan, nslip, scan
 from turnwire.nslip.spec import Slot
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 ID = "6ba7b810-9dad-41d1-80b4-00c04fd430c8"
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
-NUMBERS = ("conv_id", "src", "dst", "turn")
 
 
 def scan_nslip(source: Any, **options: Any) -> Scan:
@@ -37,26 +34,6 @@ def table(found: Scan) -> dict[str, list[Any]]:
 
 def everything(found: Scan) -> tuple[Any, ...]:
     return table(found), found.rejects.rows(), found.counts
-
-
-def test_the_upstream_lines_are_what_decoding_one_by_one_gives() -> None:
-    data = UPSTREAM.read_bytes()
-    lines = data.split(b"\n")[:-1]
-    columns, rejects, counts = everything(scan_nslip(UPSTREAM, batch_bytes=50_000))
-    assert (rejects, counts.text_bytes) == ([], len(lines))
-    messages = [core_of("pure").decode(line) for line in lines]
-    assert len(messages) == 4356
-    assert columns["record"] == list(range(4356))
-    assert columns["line"] == list(range(1, 4357))
-    assert columns["offset"] == list(np.cumsum([0, *(len(line) + 1 for line in lines)]))[:-1]
-    assert columns["length"] == [len(line) for line in lines]
-    assert columns["act"] == [int(message.act) for message in messages]
-    assert columns["frame"] == [int(message.frame) for message in messages]
-    for name in NUMBERS:
-        assert columns[name] == [getattr(message, name) for message in messages]
-    for slot in Slot:
-        assert columns[slot.name.lower()] == [message.slots.get(slot) for message in messages]
-    assert set(columns["file"]) == {str(UPSTREAM)}
 
 
 def test_errors_skip_and_raise() -> None:
@@ -159,33 +136,6 @@ def test_a_batch_as_columns() -> None:
     assert batch.raw(-1) == wires[1].encode()
     with pytest.raises(TypeError):
         batch.raw(0)[0] = 0
-
-
-def test_nothing_comes_of_nothing() -> None:
-    for empty in (b"", io.BytesIO(), [], b"\n", b"   \n\n"):
-        found = scan_nslip(empty)
-        assert list(found) == []
-        assert len(found.rejects) == found.counts.records == 0
-
-
-def test_messages_of_csp_and_their_raw_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "csp.log"
-    form = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA{}\n"
-    wires = [
-        form.format(" x"),
-        form.format("\n<<<<\na\nCSP/1\n>>>\n>>>>"),
-        "CSP/1;!prose\nTASK REQ:x\n",
-        form.format(" "),
-    ]
-    data = "2026 started\n{}\n2026 ended\n".format("\n".join(wires))
-    path.write_text(data)
-    for borrow in (False, True):
-        (batch,) = scan(path, wire="csp", borrow=borrow)
-        assert [bytes(batch.raw(row)).decode() for row in range(4)] == wires
-        assert [batch.message(row) for row in range(4)] == [csp.parse(wire).records[0] for wire in wires]
-        assert list(batch["data"]) == ["x", "a\nCSP/1\n>>>\n", None, ""]
-        assert batch["intent"].tolist() == ["RESULT", "RESULT", "TEMPLATE", "RESULT"]
-        assert batch["line"].tolist() == [1 + data.count("\n", 0, data.index(wire)) for wire in wires]
 
 
 @pytest.mark.parametrize("gap", ["", " "])

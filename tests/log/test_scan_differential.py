@@ -158,17 +158,6 @@ def test_every_truncation() -> None:
         agree(data[:size], random.Random(size))
 
 
-def test_every_size_of_blocks() -> None:
-    """The same however the bytes are cut."""
-    data = b'a@b.c @a1|t"\r\n%b\r\n%b\r\n@a3|q1\\#@x%b' % (GOOD, GOOD[:-3], GOOD)
-    data += b" @a12345678901|f0 @c123456789012| @a"
-    for limit in (LIMIT, len(GOOD), len(GOOD) - 1):
-        for name in ENGINES:
-            once = read(name, data, limit=limit)
-            for size in range(1, len(data) + 1, 5 if name == ENGINES[0] else 17):
-                assert read(name, data, batch_bytes=size, limit=limit) == once
-
-
 @pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\r", b"\rx", b"x\r\n"])
 def test_a_line_that_ends_at_the_limit(name: str, end: bytes) -> None:
@@ -180,16 +169,6 @@ def test_a_line_that_ends_at_the_limit(name: str, end: bytes) -> None:
         assert len(once[1]) == 1
         for size in range(1, len(data), 2):
             assert read(name, data, batch_bytes=size, limit=limit) == once
-
-
-@pytest.mark.parametrize("name", ENGINES)
-def test_columns_alone_hold_what_they_hold_among_all(name: str) -> None:
-    few = [b"@a3|f0|c1|S0|d1|T1#", b'@a3|f0|c1|S0|d1|T1|gH|t"x"#'] * 9  # what a record lacks is null in its row
-    data = b"." * 16 + b"\n".join([*LINES[:50], *few]) + b"." * 128
-    once = read(name, data)[0]
-    for wanted in (*([column] for column in once if column != "raw"), ["goal_id", "offset"], ["act", "tag"]):
-        found = read(name, data, columns=wanted)[0]
-        assert found == {column: once[column] for column in (*wanted, "raw")}
 
 
 def test_candidates_that_are_longer_than_the_limit_are_rejects() -> None:

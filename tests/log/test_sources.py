@@ -8,7 +8,6 @@ import gzip
 import io
 import mmap
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -285,29 +284,6 @@ def test_a_mapped_file_stays_while_a_batch_looks_into_it(tmp_path: Path) -> None
     (batch,) = scan_nslip(path, borrow=True)
     path.unlink()
     assert list(batch["tag"]) == ["hello"] * 3
-
-
-@pytest.mark.parametrize("line", ["text", "one record", "failing candidates"])
-def test_a_line_without_end_takes_little_time_and_memory(line: str, tmp_path: Path, scan_core: str) -> None:
-    """12 MB on one line (less in pure Python), read in small batches."""
-    size = 1 << 17 if scan_core == "pure" else 12 << 20
-    parts = {
-        "text": b"x" * 1000,
-        "one record": b'@a3|t"' + b"y" * (size // 5),
-        "failing candidates": b"@a1|f0 " + b"z" * 50,
-    }
-    path = tmp_path / "a.log"
-    with path.open("wb") as file:
-        for _ in range(size // len(parts[line]) + 1):
-            file.write(parts[line])
-        file.write(b"\n" + GOOD)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for borrow in (False, True):
-        found = scan_nslip(path, batch_bytes=1 << 16, errors="skip", borrow=borrow)
-        assert sum(map(len, found)) == 1
-        assert found.counts.bytes == path.stat().st_size
-        assert found.counts.bytes == found.counts.record_bytes + found.counts.reject_bytes + found.counts.text_bytes
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
 
 
 LINE = b"@a3|f0|c1|S0|d1|T1#\n"

@@ -66,18 +66,6 @@ def test_lists_say_what_they_leave_out() -> None:
             assert rows[-1]["others"] > 0
 
 
-def test_an_empty_log() -> None:
-    found = stats(b"", wire="nslip")
-    (total,) = found.rows()
-    assert total == {
-        "stat": "total",
-        **dict.fromkeys(("bytes", "record_bytes", "reject_bytes", "text_bytes"), 0),
-        **dict.fromkeys(("records", "rejects", "selected"), 0),
-        "first": None,
-        "last": None,
-    }
-
-
 # --- bounded memory -------------------------------------------------------------------------------------------------
 
 

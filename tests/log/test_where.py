@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import turnwire
-from tests.conftest import rounds
-from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
+from tests.log.engines import GOOD, UPSTREAM, VECTORS
 from tests.log.test_scan import everything, scan_nslip, table
 from turnwire.contract import Column
 from turnwire.log.engine.where import _CONVERT, _number_among, _number_within, rows_with
@@ -185,20 +184,6 @@ def test_ranges_and_values_at_the_edges_of_each_type(dtype: Any) -> None:
     for one in filter(lambda one: one is not None, asked):
         assert _number_among(array, {one}).tolist() == [end == one for end in ends], one
         assert _number_among(array, {one, 1}).tolist() == [end in (one, 1) for end in ends], one
-
-
-def test_random_conditions_on_damaged_logs() -> None:
-    chance = random.Random(8)
-    for _ in range(rounds(8)):
-        data = damaged_log(chance, LINES)
-        columns = table(scan_nslip(data))
-        rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-        src, turns = chance.randrange(6), sorted(chance.choices(range(12), k=2))
-        found = scan_nslip(
-            data, where={"src": {src, src + 1}, "turn": tuple(turns)}, batch_bytes=chance.randrange(1, 3000)
-        )
-        chosen = [row for row in rows if row["src"] in (src, src + 1) and turns[0] <= row["turn"] < turns[1]]
-        assert table(found) == {name: [row[name] for row in chosen] for name in columns}
 
 
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 70, 130)

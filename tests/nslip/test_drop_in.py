@@ -17,7 +17,6 @@ import pytest
 import turnwire.slip
 import turnwire.slip.protocol as protocol
 from tests import vectors
-from tests.conftest import raised
 from tests.nslip import twins
 from turnwire import WireError
 from turnwire.slip import Act, FrameType, Slot
@@ -104,16 +103,6 @@ def test_repr(nslip: Any) -> None:
         "<Slot.TASK_ID: 1>: 42, <Slot.PRIORITY: 10>: 2, <Slot.TAG: 20>: 'refactor_auth'}>"
     )
     assert repr(nslip.decode(WIRE)) == str(made(nslip)) == f"{made(nslip)}"
-
-
-def test_positional_and_named_arguments(nslip: Any) -> None:
-    named = dict(zip(FIELDS, (3, 1, 0, 1, Act.REQUEST, FrameType.TASK, dict(SLOTS)), strict=True))
-    assert nslip.SlipMessage(**named) == made(nslip)
-    for wrong in ({}, named | {"other": 1}):
-        with pytest.raises(TypeError):
-            nslip.SlipMessage(**wrong)
-    with pytest.raises(TypeError):
-        nslip.SlipMessage(*named.values(), None)
 
 
 def test_the_slots_dict_is_the_callers_own(nslip: Any) -> None:
@@ -211,49 +200,12 @@ def test_messages_are_unhashable_and_unordered(nslip: Any) -> None:
         assert made(nslip) < made(nslip)
 
 
-def test_match_patterns(nslip: Any) -> None:
-    match made(nslip):
-        case nslip.SlipMessage(3, 1, src, dst=1, act=Act.REQUEST, slots={Slot.TAG: str(tag)}):
-            assert (src, tag) == (0, "refactor_auth")
-        case _:
-            pytest.fail("the pattern does not match")
-    assert nslip.SlipMessage.__match_args__ == FIELDS
-
-
-def test_dataclass_functions(nslip: Any) -> None:
-    message = made(nslip)
-    assert dataclasses.is_dataclass(nslip.SlipMessage)
-    assert dataclasses.is_dataclass(message)
-    assert tuple(field.name for field in dataclasses.fields(nslip.SlipMessage)) == FIELDS
-    assert dataclasses.asdict(message) == dict(zip(FIELDS, (3, 1, 0, 1, 3, 0, SLOTS), strict=True))
-    assert list(dataclasses.asdict(message)) == list(FIELDS)
-    assert dataclasses.astuple(message) == (3, 1, 0, 1, 3, 0, SLOTS)
-    changed = dataclasses.replace(message, src=9)
-    assert (changed.src, message.src, changed.slots) == (9, 0, SLOTS)
-    raised(TypeError, dataclasses.replace, message, other=1)
-
-
 @pytest.mark.parametrize("library", [dataclasses.asdict, dataclasses.astuple, dataclasses.replace, msgspec.to_builtins])
 def test_what_writes_dataclasses_refuses_kept_fields(nslip: Any, library: Callable[[Any], Any]) -> None:
     message = twins.kept_message(nslip)
     with pytest.raises((TypeError, AttributeError)):
         library(message)
     assert nslip.encode(message.replace(turn=2)) == nslip.encode(message).replace("|T1|", "|T2|")
-
-
-def test_copies(nslip: Any) -> None:
-    for message in (made(nslip), nslip.decode(WIRE)):
-        shallow, deep = copy.copy(message), copy.deepcopy(message)
-        assert shallow == deep == message
-        assert shallow.slots is message.slots
-        assert deep.slots is not message.slots
-        deep.slots[Slot.GOAL_ID] = 1
-        shallow.src = 5
-        assert nslip.encode(message) == WIRE
-    cyclic = made(nslip)
-    cyclic.slots[Slot.STATUS] = cyclic
-    again = copy.deepcopy([cyclic, cyclic])
-    assert again[0] is again[1]
 
 
 def test_a_frozen_set_of_attributes(nslip: Any) -> None:

@@ -497,13 +497,6 @@ def test_no_string_forges_a_field(core: Any) -> None:
         assert (back.src, dict(back.slots)) == (0, {20: tag})
 
 
-@pytest.mark.parametrize("junk", ["x", "#", "@", "|", '"', "\x00", "@a3|f0|c3|S0|d1|T1#"])
-def test_nothing_may_follow(core: Any, junk: str) -> None:
-    wire = "@a3|f0|c3|S0|d1|T1#"
-    caught = raised(DecodeError, core("nslip.codec").decode, wire + junk)
-    assert (caught.reason, caught.offset) == (Reason.TRAILING_JUNK, len(wire))
-
-
 def test_the_upstream_lines(core: Any) -> None:
     """Real traffic: each line decodes, and encodes to the same bytes, one by one and all at once."""
     nslip = core("nslip.codec")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from examples.mixed_log import log
-from tests.cli.running import BAD_DIGIT, GOOD, REAL, turnwire
+from tests.cli.running import GOOD, REAL, turnwire
 from tests.report.browser import Page
 from turnwire import WIRES
 from turnwire.errors import MissingDependency
@@ -103,13 +103,6 @@ def test_a_page_for_standard_output_from_standard_input() -> None:
     found = data(done.out)
     assert (found["totals"]["records"], len(found["messages"])) == (4356, 3)
     assert done.out.startswith(b"<!doctype html>") and done.out.endswith(b"</html>\n")
-
-
-def test_damaged_records_are_code_1(short: Path, tmp_path: Path) -> None:
-    short.write_bytes(GOOD + b"\n" + BAD_DIGIT)
-    done = turnwire("report", short, "-o", tmp_path / "page.html")
-    assert done.code == 1
-    assert data((tmp_path / "page.html").read_bytes())["reject_counts"] == [["nslip", "bad_digit", 1]]
 
 
 def test_a_report_adds_up_by_a_value(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import permutations
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -153,16 +152,6 @@ def test_uuids_are_without_hyphens() -> None:
     assert ids[5] in session.encode(events, plain=True)
 
 
-def test_uuids_block_by_block() -> None:
-    ids = uuids(40)
-    events = [{"id": each, "text": "because customers complained", "turn": 1} for each in ids]
-    events[15]["text"] = ids[0].replace("-", "")
-    text = session.encode(events, every=10)
-    assert session.decode(text) == events and session.salvage(text).events == events
-    heads = [line for line in text.split("\n") if line[:1] in ("%", "^")]
-    assert [line.split(" ")[1][-1] == "-" for line in heads] == [True, False, True, True]
-
-
 @pytest.mark.parametrize("many", range(LEAST_UUIDS + 2))
 def test_hyphens_are_left_out_of_so_many_uuids(many: int) -> None:
     ids = uuids(many)
@@ -209,18 +198,6 @@ def test_neighbours_are_one_token_together() -> None:
     one, other, third = alphabet.used[:3]
     found = arranged(f"{one}{other} " * 9 + f"{other}{third}", alphabet, 3, {"です", "する", "から"})
     assert found[one] + found[other] in ("です", "する", "から")
-
-
-def test_later_blocks_keep_the_letters() -> None:
-    """Those that the first block gave, whatever are neighbours later."""
-    shortener, expander = Shortener(guess), Expander(ALPHABETS[0].first)
-    texts = ["because customers complained", "and list what is still open", "with the new limits in mind"]
-    _, first = shortener.shortened([f"a {one}|{other}" for one, other in permutations(texts, 2)] * 3)
-    for body in first:
-        expander.expand(body)
-    _, later = shortener.shortened([f"b {text}" for text in reversed(texts) for _ in range(9)])
-    assert all(len(body) == 3 for body in later[1::9])
-    assert [expander.expand(body) for body in later[1::9]] == [f"b {text}" for text in reversed(texts)]
 
 
 # --- the explanation at the beginning: of all that a session uses, and nothing else, as a test reads it ---------------
@@ -294,18 +271,6 @@ def test_a_writer_explains_what_it_uses() -> None:
             assert used(text, chosen.checks) <= explained(header) <= {*HEADER_WORDS} - {"-", "b=a"}
             assert explained(header) & {"+", "=", "~"} == (set() if chosen.plain else {"+", "=", "~"})
     assert written > 15
-
-
-@pytest.mark.parametrize("alphabet", ALPHABETS, ids=lambda alphabet: alphabet.first)
-def test_aliases_are_explained_by_the_letter_that_the_text_has(alphabet: Any) -> None:
-    """The first block has letters of the alphabets before it, so that it takes this one; the next one none."""
-    foreign = "".join(each.first for each in ALPHABETS[: ALPHABETS.index(alphabet)])
-    events = [{"n": number, "text": f"a long text that comes back {foreign} and another"} for number in range(8)]
-    events = [{**event, f"k{number}": event["text"]} for number, event in enumerate(events)]
-    later = [{"n": number, f"k{number}": "a long text that comes back  and another"} for number in range(8)]
-    text = composed(events + later, (), Options(every=8))
-    letter, header = alphabet.first, text.split("\n")[0]
-    assert f" &{letter} " in header and f"{letter}x{letter}: {letter}=x." in header
 
 
 def test_all_of_the_form() -> None:

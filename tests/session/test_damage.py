@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Iterator
 from typing import Any
-from zlib import crc32
 
 import pytest
 
@@ -15,7 +13,7 @@ from tests.session.material import composed, long_session, plain
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
 from turnwire.session import Options
-from turnwire.session.framing import PAIRS, Chain, records
+from turnwire.session.framing import Chain
 
 pytestmark = pytest.mark.once
 
@@ -148,15 +146,6 @@ def test_a_change_is_found_at_its_record() -> None:
     assert set(places) <= {0, 1} and places.count(0) > 40
 
 
-def test_the_marks_are_one_token_with_the_line_feed() -> None:
-    pytest.importorskip("splintr")
-    from turnwire import tokens
-
-    assert len(set(PAIRS)) == 128
-    for name in ("o200k_base", "cl100k_base", "llama3", "qwen3"):
-        assert tokens.count_many([pair + "\n" for pair in PAIRS], name) == [1] * 128
-
-
 def test_json_lines_before_a_damaged_header_are_doubtful() -> None:
     """Its check is theirs, too: one of them may be missing."""
     writer = session.Writer(None, every=40)
@@ -173,46 +162,6 @@ def test_what_is_left_of_a_session_is_no_json_line() -> None:
     assert not found.events and found.doubtful[0].events == [{"a": 1}] and found.missing == [(0, None)]
     cut = session.salvage('{"a":1}\n{"a":2}\n{"a"')
     assert cut.events == [{"a": 1}, {"a": 2}] and cut.missing == [(2, None)] and not cut.doubtful
-
-
-@pytest.mark.parametrize("sealed", [False, True])
-def test_records_among_blank_lines(sealed: bool) -> None:
-    """A record ends at the first line feed behind which no line that is not empty begins with a space."""
-    for length in range(7):
-        for parts in itertools.product("\n a", repeat=length):
-            text = "".join(parts)
-            lines, wholes = text.removesuffix("\n").split("\n") if text else [], []
-            for number, line in enumerate(lines):
-                behind = next((each for each in lines[number:] if each), " ")
-                if not wholes or behind[0] != " ":
-                    wholes.append([line])
-                else:
-                    wholes[-1].append(line)
-            found = list(records(text, sealed))
-            assert [each.raw + each.pair for each in found] == ["\n".join(whole) for whole in wholes], text
-            assert [each.line for each in found] == [1 + sum(map(len, wholes[:at])) for at in range(len(wholes))]
-            assert all(text.startswith(each.raw + each.pair, each.offset) for each in found)
-            assert [each.closed for each in found[-1:]] == [text[-1:] == "\n"] * bool(text)
-
-
-@pytest.mark.parametrize("before", ["", "a", '{"é":"\ud800"}\n'])
-def test_a_check_is_chained(before: str) -> None:
-    """As the page says it: over all bodies, from the last anchor on; of anchors and the end over everything, too."""
-    writer, reader = Chain(), Chain()
-    writer.cover(before)
-    reader.cover(before)
-    since = everything = crc32(before.encode("utf-8", "surrogatepass"))
-    for body in ("a", "b \ud800é", "^x", "", ".", "c", "^\udfff", "a"):
-        sealed = writer.sealed(body)
-        told = f"{body} {(everything >> 7) % 1000:03}" if body[:1] in ("^", ".") else body
-        data = f"{told}\n".encode("utf-8", "surrogatepass")
-        since, everything = crc32(data, since), crc32(data, everything)
-        pair = PAIRS[since & 127]
-        assert sealed == f"{told}{pair}\n"
-        assert not reader.follows(told + "x", pair) and not reader.follows(told, PAIRS[PAIRS.index(pair) - 1])
-        assert reader.follows(told, pair)
-        if body[:1] == "^":
-            since = crc32(told.encode("utf-8", "surrogatepass"))
 
 
 def test_the_last_two_are_doubtful_where_there_is_no_end() -> None:

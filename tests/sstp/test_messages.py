@@ -86,14 +86,6 @@ def test_equality_copies_and_pickles(sstp):
         raised(TypeError, hash, message)
 
 
-def test_patterns(sstp):
-    match sstp.decode(json.dumps(example(Kind.QUERY))):
-        case package.Query(header={"actor_id": "alex"}, payload={"uncertainty": number}):
-            assert number == 0.5
-        case other:
-            raise AssertionError(other)
-
-
 @vectors.cases("sstp_forms", kind="detect")
 def test_detect(sstp, case):
     text, found = case["text"], case["found"]

@@ -314,23 +314,6 @@ def test_errors_point_at_the_value(sstp):
     assert (caught.path, text[caught.offset :]) == ("/payload/content", "{}}")
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("```json\n{}\n```", "code_fence"),
-        ("Sure! {}", "prose"),
-        ("[]", "not_object"),
-        ("{} {}", "trailing_junk"),
-        ('{"header":{"kind":"intent","kind":"query"}}', "dup_key"),
-        ('{"payload":{"confidence":NaN}}', "not_finite"),
-        ("", "empty_message"),
-    ],
-)
-def test_no_strict_json(sstp, text, reason):
-    caught = raised(DecodeError, sstp.decode, text)
-    assert caught.reason == reason and caught.offset is not None
-
-
 def test_a_class_writes_its_own_kind(sstp):
     value = example(Kind.QUERY)
     for strict in (True, False):

@@ -102,17 +102,6 @@ def test_extract_finds_several_wires():
     assert [each.wire for each in extract(json.dumps(value))] == ["sstp"], "a message is not searched"
 
 
-def test_extract_finds_csp():
-    csp = pytest.importorskip("turnwire.csp")
-    message = "CSP/1\nFROM a\nTO b\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ do it\n"
-    second = message.replace("T1", "T2")
-    text = f"Sure:\n{message}\nThen this:\n```\n{second}```\n{ONE}\n"
-    found = extract(text)
-    assert [(each.wire, each.wrapped) for each in found] == [("csp", "prose"), ("csp", "fence"), ("sstp", "prose")]
-    assert text[found[0].start : found[0].end] == message.rstrip()
-    assert found[0].message == csp.decode(message)
-
-
 # --- what is nearly a message, or claims to be one
 
 
