@@ -195,12 +195,10 @@ class Agent:
         expect(name, str, 'a capability needs a name: @agent.capability("text.count")')
         expect_one_of(redeliver, "redeliver", ("again", "fail"))
         validate = None if schema is None else validator(schema)
-        queue = self.queue if queue is None else queue
-        workers = self.workers if workers is None else workers
-        handlers = self.handlers if handlers is None else handlers
-        if handlers < 1:
+        given = (queue, self.queue), (workers, self.workers), (handlers, self.handlers)
+        limits = [default if own is None else own for own, default in given]
+        if limits[2] < 1:
             raise ValueError("handlers must be at least 1")
-        limits = queue, workers, handlers
 
         def offer(handler: Handler) -> Handler:
             text, judges = description or inspect.getdoc(handler) or "", vetters_of(vet)

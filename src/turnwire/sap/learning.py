@@ -49,10 +49,10 @@ class Signal:
     alignment: str | None = None
     cached: bool | None = None
     pressure: Mapping[str, float] = field(default_factory=dict)
-    policy_checks: tuple[Mapping[str, Any], ...] = ()
-    violations: tuple[Mapping[str, Any], ...] = ()
+    policy_checks: Sequence[Mapping[str, Any]] = ()
+    violations: Sequence[Mapping[str, Any]] = ()
     metrics: Mapping[str, Any] = field(default_factory=dict)
-    next_actions: tuple[Mapping[str, Any], ...] = ()
+    next_actions: Sequence[Mapping[str, Any]] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
     answer: str | None = None
     rating: int | None = None
@@ -71,14 +71,7 @@ class Signal:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that have a value."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, {}, ())}
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Signal:
-        """The signal that :meth:`to_dict` returned."""
-        expect(fields, Mapping, "the fields of a signal must be a mapping")
-        arrays = {name: tuple(fields.get(name, ())) for name in ("policy_checks", "violations", "next_actions")}
-        return cls(**{"territory": None, **fields, **arrays})
+        return {name: value for name, value in asdict(self).items() if value not in (None, {}, (), [])}
 
 
 def _bad(text: str) -> RuleError:
@@ -104,10 +97,10 @@ def from_result(task: Task, result: Result, *, essence: Essence = WHOLE_PAYLOAD)
         alignment=evidence["alignment"],
         cached=is_cached(result) or None,
         pressure=evidence.get("pressureReadings") or context.get("pressure", {}),
-        policy_checks=tuple(evidence.get("policyChecks", ())),
-        violations=tuple(evidence.get("violations", ())),
+        policy_checks=evidence.get("policyChecks", ()),
+        violations=evidence.get("violations", ()),
         metrics=fields.get("metrics", {}),
-        next_actions=tuple(fields.get("nextActions", ())),
+        next_actions=fields.get("nextActions", ()),
         inputs={name: _digest(value) for name, value in task.fields["payload"].items()},
         answer=_digest(fields["output"]) if "output" in fields else None,
     )
@@ -404,7 +397,7 @@ class LearningLoop(Store):
     def signals(self) -> Iterator[tuple[int, Signal]]:
         """All signals with their numbers, oldest first."""
         for entry in self.ledger.entries(kind=SIGNAL_KIND):
-            yield entry.seq, Signal.from_dict(entry.json())
+            yield entry.seq, Signal(**{"territory": None, **entry.json()})
 
     def derive(self) -> list[Artifact]:
         """Derives the artifacts of all signals so far, sorted; records new versions and passes them to the sink.
