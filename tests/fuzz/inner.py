@@ -1,4 +1,4 @@
-"""Entries of the core below what users call: signs of lines, tables of CSP/1, views, sections."""
+"""Entries of the core below what users call: tables of CSP/1 and views."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-LEVELLED = ("log.search", "kick.format")
-"""Modules that choose among SIMD code."""
+LEVELLED = "log.search"
+"""The module that chooses among SIMD code."""
 
 
 def load(name: str) -> Any:
@@ -20,9 +20,8 @@ def load(name: str) -> Any:
 def choose_simd(package: ModuleType, level: int) -> None:
     """Makes the native core run the code of a level, where the processor has it; the twin has one."""
     if package.backend == "native":
-        for name in LEVELLED:
-            core = load(name)
-            core.choose_simd(core.LEVELS[level % len(core.LEVELS)])
+        core = load(LEVELLED)
+        core.choose_simd(core.LEVELS[level % len(core.LEVELS)])
 
 
 def tables(package: ModuleType, data: bytes) -> Any:
@@ -73,12 +72,3 @@ def _text_of(view: Any, parts: Any) -> bytes:
     """The text of a string view."""
     length, _, number, offset = view.view(np.int32).tolist()
     return bytes(view[4 : 4 + length]) if length <= 12 else bytes(parts[number][offset : offset + length])
-
-
-def sections(package: ModuleType, data: bytes) -> Any:
-    """Space documents with all options."""
-    core, (_, options, level, _), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
-    choose_simd(package, level)
-    said = core.parse(data, *(bool(options >> bit & 1) for bit in range(3)))
-    parts = [one for part in said for one in (part if isinstance(part, list | tuple) else [part])]
-    return [repr(one.to_dict()) if hasattr(one, "to_dict") else repr(one) for one in parts]

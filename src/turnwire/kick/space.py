@@ -12,22 +12,20 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from turnwire import _backend, message as contract
+from turnwire import message as contract
 from turnwire._lazy import Deferred
 from turnwire.contract import DocumentPlan, record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect_one_of
 from turnwire.fences import fence_behind
 from turnwire.kick.faults import SPACE_WORDS, encode_fault, input_source, space_fault
+from turnwire.kick.format import first_of, parse
 from turnwire.kick.sections import Section, has_section, header_line, header_text, judge, parts_of, split, stuffed
 from turnwire.kick.spec import BOM_ISSUE, DOCUMENT, HEADER_ISSUES, SIGIL, SIGIL_BYTES, TYPES, WIRE
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire.kick import _format_py as _core
     from turnwire.kick.codec import Envelope
-else:
-    _core = _backend.load("kick.format")
 
 ANSWER = "answer"
 """The name of the channel, or the type of the first section, of an answer."""
@@ -169,7 +167,7 @@ def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = Fals
     expect_one_of(mode, "mode", ("strict", "lenient"))
     lenient = mode == "lenient"
     source = input_source(text)
-    first, start, sections, marks = _core.parse(source, lenient, fences, stuffing)
+    first, start, sections, marks = parse(source, lenient, fences, stuffing)
     preamble = source[first:start].decode()
     if not sections and not lenient and preamble and not preamble.isspace():
         raise space_fault(source, Reason.NO_SECTIONS, 0)
@@ -182,10 +180,10 @@ def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = Fals
 def first_section(text: str) -> Section | None:
     """The first section of a text, read leniently; None if there is none, or no text to be read."""
     try:
-        sections: list[Section] = _core.parse(text.encode(), True)[2]
+        text.encode()
     except UnicodeEncodeError:
         return None
-    return sections[0] if sections else None
+    return first_of(text)
 
 
 def section_text(
