@@ -1,4 +1,4 @@
-# Methods of a Python class for a compiled one, which cannot inherit from it, and its quick call.
+# Methods of a Python class for a compiled one, which cannot inherit from it.
 
 cdef extern from "Python.h":
     unsigned long Py_TPFLAGS_IMMUTABLETYPE
@@ -6,9 +6,6 @@ cdef extern from "Python.h":
         void *tp_dict
         unsigned long tp_flags
     void PyType_Modified(PyTypeObject *)
-
-cdef extern from "_native/common/construct.h":
-    void tw_construct_by(PyTypeObject *type, object names)
 
 
 cdef inline int put(type owner, str name, object value) except -1:
@@ -29,12 +26,4 @@ cdef inline int adopt(type owner, type source) except -1:
                     taken.add(name)
                     put(owner, name, value)
     (<PyTypeObject *>owner).tp_flags |= Py_TPFLAGS_IMMUTABLETYPE  # for everybody else
-    return 0
-
-
-cdef inline int called(type owner, tuple names, object init) except -1:
-    """Gives a compiled class its ``__init__`` as a function of Python, which says its arguments, and a quick call for
-    those of them that have these names."""
-    put(owner, "__init__", init)
-    tw_construct_by(<PyTypeObject *>owner, names)
     return 0

@@ -9,7 +9,7 @@ from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH
 from libc.stdint cimport uint64_t
 
-from _native.common.adopt cimport adopt, called
+from _native.common.adopt cimport adopt, put
 from _native.common.text cimport exact_text
 from _native.json.draft cimport (
     JSON_WRITTEN, json_ascii, json_begin, json_counted_text, json_draft, json_end, json_result, json_text as json_put,
@@ -159,7 +159,7 @@ cdef inline object unchanged(Envelope it):
 
 
 adopt(Envelope, methods.EnvelopeMethods)  # what both twins share
-called(Envelope, (*FIELDS, "extra"), methods.EnvelopeMethods.__init__)
+put(Envelope, "__init__", methods.EnvelopeMethods.__init__)  # a function of Python, which says its arguments
 
 
 cpdef build(dict fields, source=None, bint own=False):

@@ -16,7 +16,7 @@ from cpython.unicode cimport (
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
-from _native.common.adopt cimport adopt, called, put
+from _native.common.adopt cimport adopt, put
 from _native.common.text cimport Text, open_text, close_text
 
 from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
@@ -317,7 +317,7 @@ put(SlipMessage, "dst", HeaderField(TW_DST, "Destination agent id."))
 put(SlipMessage, "act", HeaderField(TW_ACT, "The speech act."))
 put(SlipMessage, "frame", HeaderField(TW_FRAME, 'The frame type; an int for one that ``unknown="keep"`` kept.'))
 adopt(MessageBase, methods.SlipMethods)
-called(SlipMessage, methods.FIELDS, methods.SlipMethods.__init__)
+put(SlipMessage, "__init__", methods.SlipMethods.__init__)  # a function of Python, which says its arguments
 
 
 # --- encode and check ------------------------------------------------------------------------------------------------

@@ -177,6 +177,7 @@ def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = Fals
     return Space(preamble, sections, issues, bom=first > 0, fences=fences, stuffing=stuffing)
 
 
+@lru_cache(8)  # one text is asked for its task, then for what it says
 def first_section(text: str) -> Section | None:
     """The first section of a text, read leniently; None if there is none, or no text to be read."""
     try:
@@ -225,24 +226,16 @@ def _judge_body(text: str, closed: bool, fences: bool, path: str) -> None:
         raise encode_fault(Reason.UNCLOSED_FENCE, "the code fence is not closed", path)
 
 
-@lru_cache(8)  # a report is asked for its task, then for what it says
-def _opening(text: str) -> tuple[str | None, str]:
-    """Of the first section, its place, and the inline text or else the first line of the content, without white space
-    around it."""
-    section = first_section(text)
-    if section is None:
-        return None, ""
-    return section.place, (section.inline or section.content.partition("\n")[0]).strip()
-
-
 def task_name(envelope: Envelope) -> str | None:
     """The task id: the place of the content's first section (⫻task/dispatch:T-7/001)."""
-    return _opening(envelope.content)[0]
+    section = first_section(envelope.content)
+    return section.place if section else None
 
 
 def first_line(envelope: Envelope) -> str:
     """The first content line of the first section (or its inline text), without white space around it."""
-    return _opening(envelope.content)[1]
+    section = first_section(envelope.content)
+    return (section.inline or section.content.partition("\n")[0]).strip() if section else ""
 
 
 def is_answer(name: str | None, content: str) -> bool:
