@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import needs_both, raised
+from tests.csp.generate import walked
 from tests.log import engines, json_engines
 from tests.log.test_times import times_of
 from turnwire import LIMITS, kick, nslip, sap, sstp
@@ -53,14 +54,12 @@ HEAD = "CSP/1\nFROM a\nTO b\nCTX c\nINTENT {}\n\n"
 @pytest.mark.parametrize("feeds", [0, 1, 2, 30, 31, 32, 33, 34, 35, 62, 63, 64, 65])
 def test_line_feeds_of_a_window_are_counted(feeds: int, lines: int) -> None:
     """However many there are in 64 bytes, in front of where the window ends and behind it."""
-    native, pure = both("csp.codec")
     for before in ("", "x", "x\n"):
         data = (
             f"{before}{chr(10) * feeds}{'x' * (lines - feeds)}\nyy\nzz\n{HEAD.format('QUERY')}QUERY q\nX y\n".encode()
         )
-        assert native.tables(data) == pure.tables(data)
-        for level in (0, 1, 2):
-            assert native.tables(data, level=level) == pure.tables(data)
+        wanted = engines.read("pure", data, wire="csp")
+        assert all(engines.read(name, data, wire="csp") == wanted for name in engines.ENGINES)
 
 
 @pytest.mark.parametrize("sign", ["CSP/1", "csp/1", "CSP/2"])
@@ -69,7 +68,7 @@ def test_blanks_anywhere_in_what_looks_like_a_first_line(sign: str) -> None:
         for at in range(len(sign) + 1):
             line = sign[:at] + blank + sign[at:]
             data = f"{HEAD.format('QUERY')}QUERY q\nX y\n{line}\nZ z\n".encode()
-            alike("csp.codec", lambda core, data=data: core.tables(data))
+            alike("csp.codec", lambda core, data=data: walked(core, data))
 
 
 # --- nSLIP ------------------------------------------------------------------------------------------------------------

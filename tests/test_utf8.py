@@ -17,7 +17,8 @@ import turnwire
 from tests.conftest import PURE_HALF, needs_both, raised
 from tests.fuzz.messages import MESSAGES
 from tests.levels import each_level, levels_of
-from tests.test_twins_at_edges import HEAD, both
+from tests.log import engines
+from tests.test_twins_at_edges import HEAD
 from turnwire import WIRES, DecodeError, Reason, kick
 
 FIRST = bytes.fromhex("80 8F BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8")
@@ -155,13 +156,12 @@ def test_every_part_is_scanned_as_a_copy_of_it_is(wire: str) -> None:
 @needs_both
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x80"])
 def test_a_bad_byte_at_each_place_of_a_block_of_lines(bad: bytes) -> None:
-    native, pure = both("csp.codec")
     for before in range(70):
         head = HEAD.format("TASK").encode() + b"TASK T1\nREQ x\nIN "
         for first in (b"y" * before + b"\n", b"\n" * before):
             data = first + head + b"a" * 100 + bad + b"a" * 100 + b"\n\n" + b"z\n" * 70
-            wanted = pure.tables(data)
-            assert [native.tables(data, level=level) for level in (0, 1)] == [wanted] * 2, before
+            wanted = engines.read("pure", data, wire="csp")
+            assert all(engines.read(name, data, wire="csp") == wanted for name in engines.ENGINES), before
 
 
 @pytest.fixture

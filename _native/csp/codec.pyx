@@ -1,11 +1,10 @@
 """Reading, writing and scanning CSP/1: the compiled twin of ``turnwire/csp/_codec_py.py``, function for function.
 
 Newlines come as lists, a window of 8 KiB at a time; keywords are told apart by a perfect hash of their first eight bytes.
-Nothing is copied: tables of int32 spans are filled with the GIL released. ``turnwire.csp.spec`` gives the columns.
+Nothing is copied: a message is read into int32 spans. ``turnwire.csp.spec`` gives their columns.
 """
 
 from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject
@@ -47,7 +46,6 @@ cdef extern from "_native/csp/lines.h" nogil:
     int csp_key_length(uint64_t word, int64_t length, const uint8_t *line)
     uint64_t csp_prefix(uint64_t word, int length)
     bint csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end)
-    bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
     int64_t csp_key_at(const uint8_t *data, int64_t start, int64_t stop)
     int64_t csp_opening(const uint8_t *data, int64_t start, int64_t stop, int *chomped)
     int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
@@ -61,9 +59,7 @@ cdef extern from "_native/common/fence.h" nogil:
 cdef extern from "_native/csp/marks.h" nogil:
     enum:
         CSP_IS_TEXT, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED
-        CSP_EXACT, CSP_NEAR, CSP_TEMPLATE
-    int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind)
-    bint csp_has_title(const uint8_t *data, int64_t start, int64_t stop)
+    int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final)
     bint csp_header_like(const uint8_t *data, int64_t start, int64_t stop, int marked)
 
 cdef extern from "_native/csp/around.h" nogil:
@@ -88,7 +84,6 @@ cdef extern from "_native/csp/window.h" nogil:
     ctypedef void (*csp_lister)(const uint8_t *text, int first, int blocks, csp_window *w)
     csp_lister csp_lister_of(int level)
     void csp_fill(csp_window *w, csp_lister list, const uint8_t *data, int64_t base, int64_t end, int64_t readable, int final)
-    bint csp_may_be_high(const csp_window *w, int64_t start, int64_t stop)
 
 cdef extern from "_native/csp/fast_path.h" nogil:
     ctypedef struct csp_key:
@@ -108,12 +103,11 @@ cdef extern from "_native/csp/fast_path.h" nogil:
         int required[8]
         int first_intent, fileop, patch
     enum:
-        CSP_CUT_OFF, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC, CSP_NO_KEY
+        CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC, CSP_NO_KEY
     ctypedef struct csp_reading:
         const csp_keys *keys
         const uint8_t *data
         int64_t most_bytes, most_fields, most_key
-        int log
         int64_t place
         int next
         int64_t number
@@ -139,12 +133,6 @@ cdef csp_keys keys
 cdef uint8_t slot_of[8][WORDS]  # intent, word -> slot of the row, 255 where the block has no such key
 cdef uint8_t block_word[8]
 cdef int64_t ROW = _spec.ROW_WIDTH
-cdef enum:
-    TEMPLATE = 8
-    PREAMBLE = 9
-    FENCE = 10
-    INSIDE = 0x100
-
 cdef enum:  # the codes of ``spec.REASONS``
     R_JUNK, R_BAD_MAGIC, R_LOOK_ALIKE, R_MISSING_FROM, R_MISSING_TO, R_MISSING_CTX, R_MISSING_INTENT, R_HEADER_ORDER,
     R_DUP_HEADER, R_BAD_HEADER_VALUE, R_BAD_HEADER_LINE, R_BAD_INTENT, R_INTENT_ALIAS, R_NO_BODY, R_BLOCK_MISMATCH,
@@ -221,76 +209,6 @@ cdef inline int word_at(uint64_t prefix) noexcept nogil:
 
 
 include "_native/csp/scanner.pxi"
-
-
-# --- tables of spans --------------------------------------------------------------------------------------------------
-
-NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
-
-
-cdef list rows_of(int32_t *table, int64_t count, int width, int64_t extra):
-    """Tuples of a table; ``extra`` is added to the column of the first extra."""
-    cdef list result = []
-    cdef int64_t i
-    cdef int j
-    for i in range(count):
-        result.append(tuple([table[i * width + j] + (extra if j == 22 else 0) for j in range(width)]))
-    return result
-
-
-def tables(bytes data not None, tuple limits=NO_LIMIT, str wanted="all", int level=2):
-    """(rows, extras, rejects) of a whole buffer, as lists of tuples; see ``turnwire.csp.spec`` for the columns.
-
-    ``limits``: bytes of a message, fields of a generic block, bytes of a key. wanted: "all" rejects, "first": up to the
-    first one, what stands behind it is not read, "none" of them. level: 0 lists lines in plain C, 1 with AVX2 where the
-    machine has it. Raises ValueError for 2 GiB or more.
-    """
-    cdef bint first = wanted == "first"
-    cdef bint none = wanted == "none"
-    cdef int64_t size = len(data)
-    cdef const uint8_t *text = data
-    cdef int64_t most[3]
-    cdef Scanner scanner
-    cdef int64_t capacity = 8
-    cdef int32_t *memory = NULL
-    cdef int32_t small[8 * (24 + 4 * 5 + 6)]
-    cdef int32_t *table
-    if size >= <int64_t>1 << 31:
-        raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
-    most[0], most[1], most[2] = limits
-    rows, extras, rejects = [], [], []
-    start_scanner(&scanner, text, 0, size, True, most, csp_lister_of(level))
-    try:
-        while scanner.place < size:
-            table = small
-            if capacity > 8:
-                free(memory)
-                memory = <int32_t *>malloc(capacity * (24 + 4 * 5 + 6) * sizeof(int32_t))
-                if memory == NULL:
-                    raise MemoryError
-                table = memory
-            with nogil:
-                scanner.row_count = scanner.extra_count = scanner.reject_count = 0
-                scanner.rows = table
-                scanner.extras = table + 24 * capacity
-                scanner.rejects = table + (24 + 20) * capacity
-                scanner.most_rows, scanner.most_extras, scanner.most_rejects = capacity, 4 * capacity, capacity
-                run_scanner(&scanner)
-            rows += rows_of(scanner.rows, scanner.row_count, 24, len(extras))
-            extras += rows_of(scanner.extras, scanner.extra_count, 5, 0)
-            if not none:
-                rejects += rows_of(scanner.rejects, scanner.reject_count, 6, 0)
-            if first and rejects:
-                break
-            PyErr_CheckSignals()
-            capacity = min(capacity * 2, 1 << 14)  # between two calls Ctrl-C is heard
-    finally:
-        free(memory)
-        free(scanner.closings.lines)
-    if first and rejects:
-        del rejects[1:]
-        rows = [row for row in rows if row[0] < rejects[0][0]]
-    return rows, extras, rejects
 
 
 include "_native/csp/columns.pxi"

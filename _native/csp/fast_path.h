@@ -271,7 +271,6 @@ typedef struct {
     const csp_keys *keys;
     const uint8_t *data;
     int64_t most_bytes, most_fields, most_key;
-    int log;         /* operations of a PATCH and fields of a generic block are wanted as lines only */
     int64_t place;   /* the start of a line, */
     int next;        /* its line feed in the window, */
     int64_t number;  /* and its number */
@@ -280,13 +279,12 @@ typedef struct {
 } csp_reading;
 
 /* The line behind a CSP/1 line and all up to the blank line behind the block: the intent, or what is below 0. */
-TW_ALWAYS int csp_fast_body(csp_cursor *c, const csp_keys *k, int log, const int32_t *before, int32_t *row) {
+TW_ALWAYS int csp_fast_body(csp_cursor *c, const csp_keys *k, const int32_t *before, int32_t *row) {
     int yes, intent = csp_fast_header(c, k, before, row);
     if (intent < 0) return intent;
     yes = csp_fast_head(c, k, intent, row);
     if (yes != 1) return yes;
     if (k->known[intent]) yes = csp_fast_fields(c, k, intent, row);
-    else if (!log) return CSP_SLOW;
     else yes = intent == k->patch ? csp_fast_patch(c, row) : csp_fast_generic(c);
     return yes == 1 ? intent : yes;
 }
@@ -310,7 +308,7 @@ TW_ALWAYS int csp_fast_of(const csp_window *w, csp_reading *r, int32_t *rows, in
         if (found != start + 5 || !CSP_BEGINS(csp_load(c.text + start), "CSP/1")) break;
         c.place = found + 1;
         memset(row + 12, 0xFF, 12 * sizeof(int32_t));
-        intent = csp_fast_body(&c, r->keys, r->log, count ? row - 24 : NULL, row);
+        intent = csp_fast_body(&c, r->keys, count ? row - 24 : NULL, row);
         if (intent < 0) {
             *why = intent;
             break;

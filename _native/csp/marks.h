@@ -1,5 +1,5 @@
-/* Decides whether a line that says CSP/1, or nearly, begins a message, by the few lines that follow. The twin of
- * csp/_lines_py.py, which explains the rules. */
+/* Decides whether a line that says CSP/1 begins a message, by the few lines that follow. The twin of csp/_lines_py.py, which
+ * explains the rules, also for lines that only nearly say so. */
 #ifndef TURNWIRE_CSP_MARKS_H
 #define TURNWIRE_CSP_MARKS_H
 
@@ -7,7 +7,6 @@
 #include "lines.h"
 
 enum { CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED };
-enum { CSP_EXACT, CSP_NEAR, CSP_TEMPLATE };
 enum { CSP_LOOK_LINES = 64, CSP_LOOK_BYTES = 4096, CSP_CLOSE = 4, CSP_CLOSE_LINES = 8 };
 
 static const char *const csp_look_keys[] = { "STATUS", "SCOPE", "READ_RECS", "POSITION", "RESOLUTION", "DEBATE" };
@@ -130,11 +129,11 @@ static int csp_look_key(const uint8_t *data, int64_t start, int64_t stop) {
     return 0;
 }
 
-/* The kind of record that begins with the line at `first`, which is of one of the three kinds. */
-static TW_UNUSED int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind) {
+/* The kind of record that begins with the line at `first`. */
+static TW_UNUSED int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final) {
     const int64_t bound = first + CSP_LOOK_BYTES;
     int64_t place = first;
-    int keys = 0, near = 0, damaged = 0, other = 0, blank = 0, count = 0, bits = 0, letters = 0, chomped;
+    int keys = 0, near = 0, damaged = 0, other = 0, count = 0, bits = 0, letters = 0, chomped;
     for (int line = 0; line <= CSP_LOOK_LINES; line++) {
         int64_t most = end < bound ? end : bound, start = place, stop;
         if (place >= most) {
@@ -161,28 +160,22 @@ static TW_UNUSED int csp_classify_magic_line(const uint8_t *data, int64_t first,
         }
         int64_t at = start;
         while (at < stop && csp_is_space(data[at])) at++;
-        if (at == stop) {
-            blank = 1;
-            continue;
-        }
+        if (at == stop) continue;
         if (tw_is_fence(data, (size_t)start, (size_t)stop)) break;
         if (csp_looks_like_magic(data, start, stop) || csp_opening(data, start, stop, &chomped)) break;
         int close = ++count <= CSP_CLOSE && line <= CSP_CLOSE_LINES, key, block;
-        if (csp_header_word(data, start, stop)) {
-            if (kind == CSP_TEMPLATE) break;  /* what follows says nothing of it: a record is one by itself */
-            return close || damaged ? CSP_IS_DAMAGED : CSP_IS_TEXT;
-        }
+        if (csp_header_word(data, start, stop)) return close || damaged ? CSP_IS_DAMAGED : CSP_IS_TEXT;
         block = csp_block_like(data, start, stop);
         if (block && !(keys & ~CSP_TITLE_BIT)) other = 1;
         damaged |= close && (block == 1 || csp_header_like(data, start, stop, letters == 4));
         key = csp_look_key(data, start, stop);
         if (csp_has_title(data, start, stop)) key |= CSP_TITLE_BIT;
-        near |= key && count <= (key == 1 ? 1 : CSP_CLOSE) && !(kind == CSP_TEMPLATE && blank); /* 1: STATUS */
+        near |= key && count <= (key == 1 ? 1 : CSP_CLOSE); /* 1: STATUS */
         keys |= key;
     }
     for (int i = 0; i <= CSP_LOOK_KEYS; i++) bits += keys >> i & 1;
-    if (!other && (bits >= 2 || (near && kind != CSP_NEAR))) return CSP_IS_LOOK_ALIKE;
-    return damaged && kind != CSP_TEMPLATE ? CSP_IS_DAMAGED : CSP_IS_TEXT;
+    if (!other && (bits >= 2 || near)) return CSP_IS_LOOK_ALIKE;
+    return damaged ? CSP_IS_DAMAGED : CSP_IS_TEXT;
 }
 
 #endif

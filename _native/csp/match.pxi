@@ -8,9 +8,6 @@ cdef enum:
     TEXT = 3  # nothing begins here
     OPEN = 4  # more must be there to say so
 
-cdef enum:
-    FIRST_LOOK = 256  # most messages are no longer
-
 cdef struct Matched:
     int what
     int reason
@@ -30,7 +27,7 @@ cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault, int64_t *unclosed
     cdef int chomped
     cdef Line line
     cdef int found
-    seek(s, first.start, first.number)
+    s.place = first.start
     while True:
         found = next_line(s, &line)
         if found == MORE:
@@ -62,7 +59,7 @@ cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault, int64_t *unclosed
 
 cdef void match_fault(Scanner *s, Line *first, Matched *m) noexcept nogil:
     """Tells what a message with a fault is."""
-    cdef int what = classify_magic_line(s, first, CSP_EXACT)
+    cdef int what = classify_magic_line(s, first)
     if what == CSP_UNDECIDED:
         m.what = OPEN
         return
@@ -72,7 +69,7 @@ cdef void match_fault(Scanner *s, Line *first, Matched *m) noexcept nogil:
     cdef int reason = s.fault.reason
     cdef int64_t fault = s.fault.offset
     if s.fault.run:
-        m.run, m.stop = max(s.fault.run, 0), s.fault.resume.start
+        m.run, m.stop = max(s.fault.run, 0), s.fault.resume
     else:
         m.stop = own_lines(s, first, fault, &m.run)
     if m.stop < 0:
@@ -95,10 +92,8 @@ cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final,
     m.what, m.run = UNSURE, 0
     limits[0], limits[1], limits[2] = most_bytes, _most_fields, _most_key
     memset(m.row, 0xFF, sizeof(m.row))
-    start_scanner(&s, data, at, end, final, limits, find_lines, FIRST_LOOK)
-    s.log, s.around, s.fault.run = True, around, 0
-    s.rows = s.extras = s.rejects = NULL
-    s.most_rows = s.most_extras = s.most_rejects = 0
+    start_scanner(&s, data, at, end, final, limits)
+    s.log, s.around = True, around
     if next_line(&s, &first) == OK and is_magic(data, &first):
         found = read_message(&s, &first, m.row, &intent, &m.stop)
         if found == MORE:

@@ -10,10 +10,10 @@ cdef enum:
     CSP_ROOM = 32  # bytes behind a text that csp/fast_path.h may read
     MOST_FIELDS = 8  # fields of a known block that are sorted here
 
-cdef struct Result:  # the tables of a scanner that reads one message
-    int32_t row[2 * 24]
-    int32_t reject[6]
+cdef struct Result:  # what is read of one message
+    int32_t row[24]
     int32_t extras[5 * FEW]
+    int64_t count  # of these
 
 cdef object CspMessage = _messages.CspMessage
 cdef object Generic = _messages.Generic
@@ -60,12 +60,12 @@ cdef bint read_usual(uint8_t *data, int64_t size, Result *result) noexcept nogil
     memset(data + size, 0, CSP_ROOM)
     data[size] = 10
     csp_fill(&window, find_lines, data, 0, size + CSP_ROOM, size + CSP_ROOM, 0)
-    reading.keys, reading.data, reading.log = &keys, data, True
+    reading.keys, reading.data = &keys, data
     reading.most_bytes, reading.most_fields, reading.most_key = usual_limits[0], FEW, usual_limits[2]
     reading.place = reading.next = reading.number = 0
     if csp_fast(&window, &reading, result.row, 1, &why) != 1 or reading.place < size:
         return False
-    result.row[22] = result.row[23] = 0
+    result.count = 0
     if keys.known[row[3]]:
         return True
     if row[3] == keys.patch:
@@ -79,7 +79,7 @@ cdef bint split_lines(const uint8_t *data, int64_t start, int64_t stop, bint cha
     cdef int32_t *extra = result.extras
     cdef int64_t name, at, end
     while start < stop:
-        if result.row[23] == FEW:
+        if result.count == FEW:
             return False
         end = <const uint8_t *>memchr(data + start, 10, stop - start) - data
         name = at = start + 6 if changes else start
@@ -95,20 +95,9 @@ cdef bint split_lines(const uint8_t *data, int64_t start, int64_t stop, bint cha
         if changes and data[start] == c"-":
             extra[3] = extra[4] = -1
         extra += 5
-        result.row[23] += 1
+        result.count += 1
         start = end + 1
     return True
-
-
-cdef bint read_one(const uint8_t *data, int64_t size, Result *result, int32_t *extras, int64_t most_extras) noexcept:
-    """Reads a text by the scanner; False unless it is one message without a fault, and blank lines."""
-    cdef Scanner scanner
-    start_scanner(&scanner, data, 0, size, True, usual_limits, find_lines)
-    scanner.rows, scanner.extras, scanner.rejects = result.row, extras, result.reject
-    scanner.most_rows, scanner.most_extras, scanner.most_rejects = 2, most_extras, 1
-    run_scanner(&scanner)
-    free(scanner.closings.lines)
-    return scanner.place >= size and scanner.row_count == 1 and scanner.reject_count == 0 and result.row[3] < TEMPLATE
 
 
 # Behind this, ``is_ascii`` says that all of the text is ASCII: its parts are then copied, not decoded.
@@ -143,10 +132,9 @@ cdef object known_fields(const uint8_t *data, const int32_t *row, int code, bint
     return fields
 
 
-cdef object block_of(const uint8_t *data, const int32_t *row, const int32_t *extras, int code, bint is_ascii):
-    """The block of a row, whose intent has this code."""
-    cdef const int32_t *extra = extras + 5 * row[22]
-    cdef int number
+cdef object block_of(const uint8_t *data, const int32_t *row, const int32_t *extra, int64_t count, bint is_ascii):
+    """The block of a row and of so many extras."""
+    cdef int code = row[3], number
     name = span(data, row[10], row[11], is_ascii)
     if keys.known[code]:
         if code == keys.fileop:
@@ -160,7 +148,7 @@ cdef object block_of(const uint8_t *data, const int32_t *row, const int32_t *ext
     if code == keys.patch:
         block = new_object(Patch, 0)
         ops = []
-        for number in range(row[23]):
+        for number in range(count):
             op = new_object(Op, 3)
             set_item(op, 0, SIGNS[extra[0]])
             set_item(op, 1, span(data, extra[1], extra[2], is_ascii))
@@ -174,7 +162,7 @@ cdef object block_of(const uint8_t *data, const int32_t *row, const int32_t *ext
         return block
     block = new_object(Generic, 0)
     fields = []
-    for number in range(row[23]):
+    for number in range(count):
         fields.append((span(data, extra[1], extra[2], is_ascii), span(data, extra[3], extra[4], is_ascii)))
         extra += 5
     fill_slot(block, AT_KIND, WORDS_OF[code])
@@ -189,21 +177,20 @@ cdef inline void set_item(object op, Py_ssize_t place, object value):
     PyTuple_SET_ITEM(op, place, value)
 
 
-cdef object message_of(const uint8_t *data, const int32_t *row, const int32_t *extras, int64_t line, bint is_ascii):
-    """The message of a row. line: the number of the first line of ``data``."""
-    cdef int code = row[3] & 0xFF
+cdef object message_of(const uint8_t *data, const int32_t *row, const int32_t *extras, int64_t count, bint is_ascii):
+    """The message of a row and of so many extras; its line is the first one."""
     made = new_object(CspMessage, 0)
     fill_slot(made, AT_SENDER, span(data, row[4], row[5], is_ascii))
     fill_slot(made, AT_RECEIVER, span(data, row[6], row[7], is_ascii))
     fill_slot(made, AT_CTX, span(data, row[8], row[9], is_ascii))
-    fill_slot(made, AT_INTENT, INTENTS[code])
-    fill_slot(made, AT_BLOCK, block_of(data, row, extras, code, is_ascii))
-    fill_slot(made, AT_LINE, line + row[2])
+    fill_slot(made, AT_INTENT, INTENTS[row[3]])
+    fill_slot(made, AT_BLOCK, block_of(data, row, extras, count, is_ascii))
+    fill_slot(made, AT_LINE, 1)
     fill_slot(made, AT_ISSUES, NOTHING)
     return made
 
 
-cdef int64_t least_size(const int32_t *row, const int32_t *extras) noexcept nogil:
+cdef int64_t least_size(const int32_t *row, const int32_t *extras, int64_t count) noexcept nogil:
     """The size of the text that writing gives, if no value is a heredoc.
 
     A text that was read by csp/fast_path.h, has this size and no carriage return is that text: fields are in the order of
@@ -220,7 +207,7 @@ cdef int64_t least_size(const int32_t *row, const int32_t *extras) noexcept nogi
         return size
     if code == keys.patch:
         size += 16 + row[13] + row[15]
-    for slot in range(row[23]):
+    for slot in range(count):
         size += 1 + extra[2] + extra[4] + (extra[4] > 0)
         if code == keys.patch:
             size += 6 if extra[4] < 0 else 9 if extra[0] == c"~" else 8
@@ -302,33 +289,119 @@ cdef object plain_message(object data, const uint8_t *text, Py_ssize_t size):
     memcpy(copy, text, size)
     if not read_usual(copy, size, &result):
         return None
-    made = message_of(copy, result.row, result.extras, 1, tw_is_ascii(<const char *>copy, size))
-    exact = least_size(result.row, result.extras) == size and memchr(copy, 13, size) == NULL
+    made = message_of(copy, result.row, result.extras, result.count, tw_is_ascii(<const char *>copy, size))
+    exact = least_size(result.row, result.extras, result.count) == size and memchr(copy, 13, size) == NULL
     fill_slot(made, AT_SOURCE, parts_of(made, data, exact))
     return made
 
 
 cdef object usual_message(object data):
-    """The message in ``data`` (str or bytes), if strict reading takes it and only blank lines are beside it; else None."""
-    cdef Result result
+    """The message in ``data`` (str or bytes), if strict reading takes it and only blank lines are behind it; else None."""
     cdef Py_ssize_t size
+    cdef int64_t stop = 0
+    cdef csp_closings closings
+    cdef tw_fence none
     cdef const uint8_t *text = exact_text(data, &size)
     if text == NULL:
         return None
     made = plain_message(data, text, size)
     if made is not None or size > usual_limits[0]:
         return made
-    cdef int64_t most_extras = size // 2 + 1  # the shortest line is a letter and a newline
-    cdef int32_t *extras = <int32_t *>malloc(most_extras * 5 * sizeof(int32_t))
-    if extras == NULL:
-        raise MemoryError
+    memset(&closings, 0, sizeof(closings))
+    memset(&none, 0, sizeof(none))
     try:
-        if read_one(text, size, &result, extras, most_extras):
-            made = message_of(text, result.row, extras, 1, tw_is_ascii(<const char *>text, size))
-            fill_slot(made, AT_SOURCE, parts_of(made, data, False))
-        return made
+        made = message_at(text, 0, size, usual_limits, none, &closings, &stop)
     finally:
-        free(extras)
+        free(closings.lines)
+    if made is None or not is_blank_behind(text, stop, size):
+        return None
+    fill_slot(made, AT_SOURCE, parts_of(made, data, False))
+    return made
+
+
+cdef bint is_blank_behind(const uint8_t *text, int64_t place, int64_t size) noexcept nogil:
+    """True if only blank lines are at a place, the start of a line, and behind it."""
+    while place < size:
+        if text[place] == 13 and place + 1 < size and text[place + 1] == 10:
+            place += 2
+        elif text[place] == 32 or text[place] == 9 or text[place] == 10:
+            place += 1
+        else:
+            return False
+    return True
+
+
+cdef object message_at(
+    const uint8_t *data, int64_t place, int64_t size, const int64_t *limits, tw_fence fence, csp_closings *closings,
+    int64_t *stop
+):
+    """The message that begins at a place, and in ``stop`` the end of its block; None where strict reading takes none there. fence:
+    the one that is open; closings: what is known of the text, and will be."""
+    cdef Scanner s
+    cdef Line first
+    cdef int32_t row[24]
+    cdef int32_t few[5 * FEW]
+    cdef int32_t *extras = few
+    cdef int32_t *memory = NULL
+    cdef int64_t room = FEW
+    cdef int intent = 0, found = FULL
+    try:
+        while found == FULL:
+            start_scanner(&s, data, place, size, True, limits)
+            s.own.fence, s.closings, s.extras, s.most_extras = fence, closings[0], extras, room
+            memset(row, 0xFF, sizeof(row))
+            if next_line(&s, &first) != OK or not is_magic(data, &first):
+                return None
+            found = read_message(&s, &first, row, &intent, stop)
+            closings[0] = s.closings
+            if found == FULL:  # with more room it is read once more
+                room *= 16
+                free(memory)
+                extras = memory = <int32_t *>malloc(room * 5 * sizeof(int32_t))
+                if memory == NULL:
+                    raise MemoryError
+        if found != OK or csp_bad_utf8(data, place, stop[0]) >= 0:
+            return None
+        row[3] = intent
+        return message_of(data, row, extras, s.extra_count, tw_is_ascii(<const char *>data + place, stop[0] - place))
+    finally:
+        free(memory)
+
+
+NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
+
+
+cdef class Messages:
+    """Reads the messages of a text, each by its place. limits: bytes of a message, fields of a generic block, bytes of a key.
+    Raises ValueError for 2 GiB or more."""
+
+    cdef bytes data
+    cdef int64_t limits[3]
+    cdef csp_closings closings
+
+    def __cinit__(self, bytes data not None, tuple limits=NO_LIMIT):
+        if len(data) >= <int64_t>1 << 31:
+            raise ValueError("a text of 2 GiB or more cannot be read at once: spans are 32 bits wide")
+        self.data = data
+        self.limits[0], self.limits[1], self.limits[2] = limits
+        memset(&self.closings, 0, sizeof(self.closings))
+
+    def __dealloc__(self):
+        free(self.closings.lines)
+
+    def at(self, Py_ssize_t place, bytes fence=b""):
+        """(end of its block, message) of the message that begins with the line at ``place``; None where strict reading takes
+        none there. fence: the run of the one that is open; the message's own line is the first."""
+        cdef const uint8_t *text = self.data
+        cdef int64_t stop = 0
+        cdef tw_fence open
+        memset(&open, 0, sizeof(open))
+        if fence:
+            open = tw_fence_after(open, <const uint8_t *>PyBytes_AS_STRING(fence), 0, len(fence))
+        if not 0 <= place <= len(self.data):
+            raise ValueError("the place is not in the text")
+        made = message_at(text, place, len(self.data), self.limits, open, &self.closings, &stop)
+        return None if made is None else (stop, made)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
-# Scans bytes for records of CSP/1 and fills tables of rows, extras and rejects. From the bottom up: lines, heredocs, messages, the
-# stream of records. Included by csp/codec.pyx. The grammar is in csp/_scanner_py.py and csp/reader.py; turnwire.csp.spec.ROW_WIDTH
-# says what the numbers of a row, an extra and a reject are.
+# Reads one message of CSP/1 strictly, and fills a row and extras. From the bottom up: lines, heredocs, messages. Included by
+# csp/codec.pyx. The grammar is in csp/reader.py; turnwire.csp.spec.ROW_WIDTH says what the numbers of a row and an extra are.
 
 # What functions return that read on.
 
@@ -15,107 +14,42 @@ cdef struct Line:
     int64_t start
     int64_t stop  # without its line feed and the carriage return before that
     int64_t next  # where the next line starts
-    int64_t number  # from 0 on
 
 cdef struct Fault:
     int reason
     int64_t offset
-    int64_t line
-    Line resume  # where the search for the end of the message begins (only start and number count)
+    int64_t resume  # where the search for the end of the message begins
     int64_t run  # 0, or the run of a heredoc that never closes; -1: no search, the message ends at resume
 
 cdef struct Scanner:
     const uint8_t *data
-    csp_lister lister
     int64_t end
     bint final  # nothing follows behind ``end``
     int64_t most_bytes, most_fields, most_key  # limits: of a message, of its fields, of a key
-    int64_t look  # bytes of the next window, where one message alone is read; 0: as many as there is room for
-    # the cursor: start and number of the next line, and which line feed of the window ends it
-    int64_t place, number
-    int next
-    csp_window window
-    csp_reading reading
+    int64_t place  # the cursor: the start of the next line
     csp_closings closings  # where what stands around the message knows none
     bint log  # extras are only counted
     const csp_around *around  # what stands around the message and so says where it ends: ``own``, or in a search of logs its own
     csp_around own  # the fence that is open
-    # state of the stream
-    bint tail  # text here trails a message
-    int64_t run  # of the heredoc that never closed; 0: there is none, -1: several of different runs
     Fault fault
-    # tables
-    int32_t *rows
-    int32_t *extras
-    int32_t *rejects
-    int64_t row_count, extra_count, reject_count, most_rows, most_extras, most_rejects
-
-
-cdef inline void fill(Scanner *s, int64_t base) noexcept nogil:
-    """Fills the window from ``base`` on, where a line begins or goes on."""
-    cdef int64_t stop = s.end
-    if s.look and s.look < stop - base:
-        stop = base + s.look
-        s.look *= 4
-    csp_fill(&s.window, s.lister, s.data, base, stop, stop, 0)
-    s.next = 0
-
-
-cdef void seek(Scanner *s, int64_t place, int64_t number) noexcept nogil:
-    """Moves the cursor to the start of a line, in time linear in the lines passed over."""
-    s.place = place
-    s.number = number
-    if not s.window.base <= place <= s.window.stop:
-        fill(s, place)
-        return
-    place -= s.window.base
-    while s.next > 0 and s.window.feeds[s.next - 1] >= place:
-        s.next -= 1
-    while s.next < s.window.count and s.window.feeds[s.next] < place:
-        s.next += 1
-
-
-cdef inline int64_t newline(Scanner *s) noexcept nogil:
-    """The offset of the next line feed, which is then behind the cursor; or -1."""
-    while s.next >= s.window.count:
-        if s.window.stop >= s.end:
-            return -1
-        fill(s, s.window.stop)
-    s.next += 1
-    return s.window.base + s.window.feeds[s.next - 1]
+    int32_t *extras  # a table
+    int64_t extra_count, most_extras
 
 
 cdef inline int next_line(Scanner *s, Line *line) noexcept nogil:
-    """Reads the next line: OK, END, or MORE where it may go on behind the bytes at hand."""
-    cdef int64_t found = newline(s)
-    if found < 0:
-        return last_line(s, line)
+    """Reads the next line: OK, END with an empty one where nothing is left, or MORE where it may go on behind the bytes at hand."""
+    cdef const uint8_t *feed = <const uint8_t *>memchr(s.data + s.place, 10, s.end - s.place)
+    cdef int64_t found
     line.start = s.place
-    line.number = s.number
+    if feed == NULL:
+        if not s.final:
+            return MORE
+        line.stop = line.next = s.place = s.end
+        return END if line.start >= s.end else OK
+    found = feed - s.data
     line.stop = found - 1 if found > s.place and s.data[found - 1] == 13 else found
     line.next = s.place = found + 1
-    s.number += 1
     return OK
-
-
-cdef int last_line(Scanner *s, Line *line) noexcept nogil:
-    """Reads the last line, which has no line feed: OK, END with an empty one where nothing is left, MORE where bytes may follow."""
-    if not s.final:
-        return MORE
-    line.start = s.place
-    line.number = s.number
-    line.stop = line.next = s.place = s.end
-    return END if line.start >= s.end else OK
-
-
-cdef inline void back(Scanner *s, Line *line) noexcept nogil:
-    """Moves the cursor back to the start of a line that was read."""
-    seek(s, line.start, line.number)
-
-
-cdef inline int64_t number_behind(Scanner *s, Line *line) noexcept nogil:
-    """The number of the next line; that of this one if it has no line feed."""
-    return line.number + (1 if line.next > line.start and s.data[line.next - 1] == 10 else 0)
 
 
 cdef inline bint is_blank(const uint8_t *data, Line *line) noexcept nogil:
@@ -126,20 +60,6 @@ cdef inline bint is_blank(const uint8_t *data, Line *line) noexcept nogil:
             return False
         at += 1
     return True
-
-
-cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
-    """True if a line says CSP/1 or nearly that, or is a code fence."""
-    if line.stop <= line.start:
-        return False
-    cdef uint8_t first = data[line.start]
-    if first == c"C" or first == c"c" or first == 9 or first == 0xEF:
-        return csp_looks_like_magic(data, line.start, line.stop)
-    if first == c"`" or first == c"~":
-        return tw_is_fence(data, line.start, line.stop)
-    if first == 32:
-        return csp_looks_like_magic(data, line.start, line.stop) or tw_is_fence(data, line.start, line.stop)
-    return False
 
 
 cdef inline int word_of(Scanner *s, Line *line, int *size) noexcept nogil:
@@ -156,16 +76,6 @@ cdef inline bint ends(Scanner *s, Line *line) noexcept nogil:
 
 cdef inline bint is_magic(const uint8_t *data, Line *line) noexcept nogil:
     return line.stop - line.start == 5 and memcmp(data + line.start, b"CSP/1", 5) == 0
-
-
-cdef int64_t template_head(const uint8_t *data, Line *line) noexcept nogil:
-    """Length of ``CSP/1;`` or ``CSP/1 MODE;`` at the start of a line, or 0."""
-    cdef int64_t size = line.stop - line.start
-    if size >= 6 and memcmp(data + line.start, b"CSP/1;", 6) == 0:
-        return 6
-    if size >= 11 and memcmp(data + line.start, b"CSP/1 MODE;", 11) == 0:
-        return 11
-    return 0
 
 
 # --- heredocs -------------------------------------------------------------------------------------------------------
@@ -185,25 +95,16 @@ cdef int64_t closing_end(Scanner *s, int64_t start, int64_t run, int64_t bound) 
 
 
 cdef int find_closing(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcept nogil:
-    """Moves the cursor behind the closing line of the heredoc whose content begins at the cursor. END: there is none.
-
-    ``start`` becomes the offset of the closing line.
-    """
+    """Moves the cursor behind the closing line, at ``start``, of the heredoc whose content begins at it. END: there is none."""
     cdef bint own = s.around.closings == NULL
     cdef int64_t end = s.end if own else <int64_t>s.around.end
-    cdef int64_t feed, behind = 0
+    cdef int64_t behind = 0
     start[0] = csp_next_closing(&s.closings if own else s.around.closings, s.data, s.place, run, end)
     if start[0] < end:
         behind = closing_end(s, start[0], run, min(bound, s.end))
     if not behind:
         return END
-    while s.place < behind:
-        feed = newline(s)
-        if feed < 0:
-            s.place = s.end
-            break
-        s.place = feed + 1
-        s.number += 1
+    s.place = behind
     return OK
 
 
@@ -223,24 +124,11 @@ cdef int heredoc(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcep
     return BAD
 
 
-# --- lines that say CSP/1, or nearly: the rules are in csp/_lines_py.py -----------------------------------------------
+# --- lines that say CSP/1: the rules are in csp/_lines_py.py -----------------------------------------------
 
 
-cdef inline int classify_magic_line(Scanner *s, Line *first, int kind) noexcept nogil:
-    return csp_classify_magic_line(s.data, first.start, s.end, s.final, kind)
-
-
-cdef int nearly(Scanner *s, Line *first) noexcept nogil:
-    """Rejects a message whose first line only nearly says CSP/1."""
-    cdef int what = classify_magic_line(s, first, CSP_NEAR)
-    if what == CSP_UNDECIDED:
-        return MORE
-    if csp_has_title(s.data, first.start, first.stop):
-        what = CSP_IS_LOOK_ALIKE
-    blame(s, R_LOOK_ALIKE if what == CSP_IS_LOOK_ALIKE else R_BAD_MAGIC, first, first)
-    s.fault.resume.start = first.next
-    s.fault.resume.number = number_behind(s, first)
-    return recover(s, first)
+cdef inline int classify_magic_line(Scanner *s, Line *first) noexcept nogil:
+    return csp_classify_magic_line(s.data, first.start, s.end, s.final)
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------
@@ -250,8 +138,7 @@ cdef inline int blame(Scanner *s, int reason, Line *at, Line *resume) noexcept n
     """BAD, with the fault at this line; the search for the end of the message begins at ``resume``."""
     s.fault.reason = reason
     s.fault.offset = at.start
-    s.fault.line = at.number
-    s.fault.resume = resume[0]
+    s.fault.resume = resume.start
     s.fault.run = 0
     return BAD
 
@@ -259,16 +146,14 @@ cdef inline int blame(Scanner *s, int reason, Line *at, Line *resume) noexcept n
 cdef int too_large(Scanner *s, Line *first, Line *line) noexcept nogil:
     """BAD: the message is over the limit with ``line``, before which it ends (but not before its first line)."""
     blame(s, R_TOO_LARGE, first, line)
-    if line.start < first.next:
-        s.fault.resume.start = first.next
-        s.fault.resume.number = number_behind(s, first)
+    s.fault.resume = max(line.start, first.next)
     s.fault.run = -1
     return BAD
 
 
 cdef int header_fault(Scanner *s, int reason, Line *first, Line *at, Line *resume) noexcept nogil:
     """As ``blame``, for a fault that another protocol would also show: then it is a look-alike. MORE where that is open yet."""
-    cdef int what = classify_magic_line(s, first, CSP_EXACT)
+    cdef int what = classify_magic_line(s, first)
     if what == CSP_UNDECIDED:
         return MORE
     if what == CSP_IS_LOOK_ALIKE:
@@ -357,7 +242,7 @@ cdef int read_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_
     if found == OK:
         stop[0] = line.start
         if line.next == line.start or not is_blank(s.data, &line):
-            seek(s, line.start, line.number)
+            s.place = line.start
     return found
 
 
@@ -427,16 +312,14 @@ cdef int read_value(
         return too_large(s, first, &following)
     if run == 0:
         if found == OK:
-            back(s, &following)
+            s.place = following.start
         start[0] = line.stop
         length[0] = 0
         return OK
     found = heredoc(s, run, bound, &closing)
     if found == BAD:
         s.fault.offset = following.start if s.fault.reason == R_UNCLOSED else first.start
-        s.fault.line = following.number if s.fault.reason == R_UNCLOSED else first.number
-        s.fault.resume.start = following.next
-        s.fault.resume.number = number_behind(s, &following)
+        s.fault.resume = following.next
         s.fault.run = run
         return BAD
     if found != OK:
@@ -528,7 +411,6 @@ cdef int read_generic(Scanner *s, Line *first, int64_t bound, int32_t *row, Line
     """Reads the fields of a block with any keys (PLAN, QUERY, MEM) into extras. OK, MORE, BAD or FULL."""
     cdef int found
     cdef int64_t size, start, length
-    cdef int64_t before = s.extra_count
     cdef bint is_heredoc
     while True:
         found = block_line(s, first, bound, line)
@@ -539,21 +421,19 @@ cdef int read_generic(Scanner *s, Line *first, int64_t bound, int32_t *row, Line
             return blame(s, R_STRAY_LINE, line, line)
         if size > s.most_key:
             return blame(s, R_KEY_TOO_LONG, line, line)
-        if s.extra_count - before >= s.most_fields:
+        if s.extra_count >= s.most_fields:
             return blame(s, R_TOO_MANY, line, line)
         found = read_value(s, first, line, size, bound, &start, &length, &is_heredoc)
         if found == OK:
             found = add_extra(s, 0, line.start, size, start, length)
         if found != OK:
             return found
-    row[23] = <int32_t>(s.extra_count - before)
     return OK if found == END else found
 
 
 cdef int read_patch(Scanner *s, Line *first, Line *head, int64_t bound, int32_t *row, Line *line) noexcept nogil:
     """Reads the lines of a PATCH: BASE, its operations into extras, APPLY. OK, MORE, BAD or FULL."""
     cdef int found, reason
-    cdef int64_t before = s.extra_count
     cdef int64_t size, skip, place
     cdef bint is_base
     while True:
@@ -566,7 +446,7 @@ cdef int read_patch(Scanner *s, Line *first, Line *head, int64_t bound, int32_t 
             place = 12 if is_base else 14
             if row[place + 1] >= 0:
                 return blame(s, R_DUP_FIELD, line, line)
-            if is_base and (s.extra_count > before or row[15] >= 0):
+            if is_base and (s.extra_count or row[15] >= 0):
                 return blame(s, R_STRAY_LINE, line, line)
             skip = 5 if is_base else 9
             if (
@@ -589,7 +469,6 @@ cdef int read_patch(Scanner *s, Line *first, Line *head, int64_t bound, int32_t 
         return found
     if row[13] < 0 or row[15] < 0:
         return blame(s, R_MISSING_BASE if row[13] < 0 else R_MISSING_APPLY, head, line)
-    row[23] = <int32_t>(s.extra_count - before)
     return OK
 
 
@@ -641,333 +520,10 @@ cdef int read_change(Scanner *s, Line *line) noexcept nogil:
     return -FULL if add_extra(s, sign, name, size, value, stop - value) == FULL else -1
 
 
-# --- messages written as messages usually are: csp/fast_path.h --------------------------------------------------------
-
-
-cdef inline int64_t fast_messages(Scanner *s, int32_t *rows, int64_t most) noexcept nogil:
-    """Reads messages into ``rows`` as long as csp/fast_path.h takes them, and returns how many.
-
-    Everything else, every fault included, is left to :func:`step`."""
-    cdef csp_reading *reading = &s.reading
-    cdef int why
-    cdef int64_t count = 0
-    if s.run:
-        return 0
-    while count < most:
-        reading.place, reading.next, reading.number = s.place, s.next, s.number
-        count += csp_fast(&s.window, reading, rows + 24 * count, <int>min(most - count, <int64_t>1 << 20), &why)
-        s.place, s.next, s.number = reading.place, reading.next, reading.number
-        if why != CSP_CUT_OFF or s.window.stop >= s.end or s.window.base == s.place:
-            break
-        fill(s, s.place)
-    if count:
-        s.tail = True
-    return count
-
-
-cdef inline void number_extras(Scanner *s, int64_t count) noexcept nogil:
-    """Counts the rows that ``fast_messages`` read, and gives them no extras."""
-    cdef int64_t row
-    for row in range(s.row_count, s.row_count + count):
-        s.rows[24 * row + 22] = <int32_t>s.extra_count
-        s.rows[24 * row + 23] = 0
-    s.row_count += count
-
-
-# --- the stream of records --------------------------------------------------------------------------------------------
-
-
-cdef void unclosed(Scanner *s, int64_t run) noexcept nogil:
-    """Notes that a heredoc with this run never closes."""
-    s.run = run if s.run == 0 or s.run == run else -1
-
-
-cdef int32_t *new_row(Scanner *s) noexcept nogil:
-    """The next row, with all spans absent; it counts once ``finish_row`` has filled it."""
-    cdef int32_t *row = s.rows + 24 * s.row_count
-    memset(row, 0xFF, 24 * sizeof(int32_t))
-    row[22] = <int32_t>s.extra_count
-    row[23] = 0
-    return row
-
-
-cdef inline void finish_row(Scanner *s, int32_t *row, int64_t start, int64_t stop, int64_t number, int code) noexcept nogil:
-    """Fills in where a record is and what it is, and counts its row."""
-    row[0] = <int32_t>start
-    row[1] = <int32_t>(stop - start)
-    row[2] = <int32_t>number
-    row[3] = code | INSIDE if s.run else code
-    s.row_count += 1
-
-
-cdef void reject(
-    Scanner *s, int reason, int64_t start, int64_t stop, int64_t number, int64_t offset, int64_t line
-) noexcept nogil:
-    """Adds a reject. number: of its first line; offset, line: of the fault."""
-    cdef int32_t *row = s.rejects + 6 * s.reject_count
-    row[0] = <int32_t>start
-    row[1] = <int32_t>(stop - start)
-    row[2] = <int32_t>number
-    row[3] = reason
-    row[4] = <int32_t>offset
-    row[5] = <int32_t>line
-    s.reject_count += 1
-
-
-cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
-    """Rejects ``first.start`` to ``stop`` if it is not UTF-8."""
-    if not csp_may_be_high(&s.window, first.start, stop):
-        return False
-    cdef int64_t bad = csp_bad_utf8(s.data, first.start, stop)
-    if bad < 0:
-        return False
-    cdef int64_t line = first.number
-    cdef int64_t at
-    for at in range(first.start, bad):
-        line += s.data[at] == 10
-    reject(s, R_BAD_UTF8, first.start, stop, first.number, bad, line)
-    return True
-
-
-cdef int message(Scanner *s, Line *first) noexcept nogil:
-    """Adds the message that begins with a line, or rejects it. OK, MORE or FULL."""
-    cdef int32_t *row = new_row(s)
-    cdef int64_t extras = s.extra_count
-    cdef int64_t stop = 0
-    cdef int intent = 0
-    cdef int found = read_message(s, first, row, &intent, &stop)
-    if found == OK:
-        s.tail = True
-        if reject_bad_utf8(s, first, stop):
-            s.extra_count = extras
-        else:
-            finish_row(s, row, first.start, stop, first.number, intent)
-        return OK
-    s.extra_count = extras
-    return recover(s, first) if found == BAD else found
-
-
-cdef int recover(Scanner *s, Line *first) noexcept nogil:
-    """Rejects a message from its first line to its end. What is in its heredocs does not end it."""
-    cdef Fault fault = s.fault
-    cdef int found
-    s.tail = True
-    seek(s, fault.resume.start, fault.resume.number)
-    if fault.run > 0:
-        unclosed(s, fault.run)
-    elif fault.run == 0:
-        found = to_end(s, first)
-        if found != OK:
-            return found
-    reject(s, fault.reason, first.start, s.place, first.number, fault.offset, fault.line)
-    return OK
-
-
-cdef int to_end(Scanner *s, Line *first) noexcept nogil:
-    """Moves the cursor to the end of a rejected message."""
-    cdef int64_t bound = first.start + s.most_bytes
-    cdef int64_t run, closing
-    cdef Line line
-    cdef int found
-    cdef int chomped
-    while True:
-        found = next_line(s, &line)
-        if found == MORE:
-            return MORE
-        if found == END:
-            return OK
-        if line.start > first.start and (line.next > bound or is_delimiter(s.data, &line)):
-            back(s, &line)
-            return OK
-        run = csp_opening(s.data, line.start, line.stop, &chomped)
-        if run:
-            found = heredoc(s, run, bound, &closing)
-            if found == BAD:
-                unclosed(s, run)
-                return OK
-            if found != OK:
-                return found
-
-
-cdef int trailing(Scanner *s, Line *line) noexcept nogil:
-    """Rejects a line of text that trails a message, with its heredoc if it opens one."""
-    cdef int64_t closing
-    cdef int chomped
-    cdef int64_t run = csp_opening(s.data, line.start, line.stop, &chomped)
-    cdef int found
-    if run:
-        found = heredoc(s, run, line.start + s.most_bytes, &closing)
-        if found == BAD:
-            unclosed(s, run)
-        elif found != OK:
-            return found
-    reject(s, R_TRAILING_TEXT, line.start, s.place, line.number, line.start, line.number)
-    return OK
-
-
-cdef int template(Scanner *s, Line *first) noexcept nogil:
-    """Adds the template that begins with a line (``CSP/1;`` ...) and goes on to a blank line or a delimiter."""
-    cdef int32_t *row = new_row(s)
-    cdef int64_t head = template_head(s.data, first)
-    cdef Line line
-    cdef int found
-    s.tail = False
-    while True:
-        found = next_line(s, &line)
-        if found == MORE:
-            return MORE
-        if found == END:
-            break
-        if is_blank(s.data, &line) or is_delimiter(s.data, &line) or ends(s, &line):
-            back(s, &line)
-            break
-    found = classify_magic_line(s, first, CSP_TEMPLATE)
-    if found == CSP_UNDECIDED:
-        return MORE
-    if found == CSP_IS_LOOK_ALIKE:
-        reject(s, R_LOOK_ALIKE, first.start, s.place, first.number, first.start, first.number)
-        return OK
-    if reject_bad_utf8(s, first, s.place):
-        return OK
-    row[12] = <int32_t>(first.start + head)
-    row[13] = <int32_t>(first.stop - first.start - head)
-    finish_row(s, row, first.start, s.place, first.number, TEMPLATE)
-    return OK
-
-
-cdef inline bint is_laws(const uint8_t *data, Line *line) noexcept nogil:
-    return line.stop - line.start == 4 and memcmp(data + line.start, b"LAWS", 4) == 0
-
-
-cdef bint is_preamble_line(const uint8_t *data, Line *line, bint laws) noexcept nogil:
-    """True for ``DEF NAME = value`` and LAWS; with ``laws``, where LAWS came before, also for ``- L1: text``."""
-    cdef int64_t at = line.start, stop = line.stop
-    if is_laws(data, line):
-        return True
-    if stop - at >= 7 and memcmp(data + at, b"DEF ", 4) == 0:
-        at = behind_name(data, at + 4, stop)
-        return at > line.start + 4 and stop - at >= 2 and data[at] == 32 and data[at + 1] == c"=" and (stop - at == 2 or data[at + 2] == 32)
-    if not laws or stop - at < 5 or memcmp(data + at, b"- L", 3) != 0:
-        return False
-    at += 3
-    if not c"0" <= data[at] <= c"9":
-        return False
-    while at < stop and c"0" <= data[at] <= c"9":
-        at += 1
-    return at < stop and data[at] == c":" and (stop - at == 1 or data[at + 1] == 32)
-
-
-cdef int preamble(Scanner *s, Line *first) noexcept nogil:
-    """Adds the preamble that begins with a line: definitions and laws, blank lines among them."""
-    cdef int32_t *row = new_row(s)
-    cdef bint laws = is_laws(s.data, first)
-    cdef int64_t stop = first.next
-    cdef int64_t number = number_behind(s, first)
-    cdef Line line
-    cdef int found
-    while True:
-        found = next_line(s, &line)
-        if found == MORE:
-            return MORE
-        if found == END:
-            break
-        if is_blank(s.data, &line):
-            continue
-        if is_delimiter(s.data, &line) or not is_preamble_line(s.data, &line, laws):
-            break
-        laws = is_laws(s.data, &line) or (laws and s.data[line.start] == c"-")
-        stop = line.next
-        number = number_behind(s, &line)
-    seek(s, stop, number)
-    if not reject_bad_utf8(s, first, stop):
-        finish_row(s, row, first.start, stop, first.number, PREAMBLE)
-    return OK
-
-
-cdef int item(Scanner *s) noexcept nogil:
-    """Reads one item at the start of a line, be it a record, a reject or a blank line, and moves the cursor behind it."""
-    cdef Line line
-    cdef int found = next_line(s, &line)
-    if found != OK:
-        return found
-    if is_magic(s.data, &line):
-        return message(s, &line)
-    if is_blank(s.data, &line):
-        return OK
-    if is_delimiter(s.data, &line):
-        if tw_is_fence(s.data, line.start, line.stop):
-            s.tail = False
-            s.own.fence = tw_fence_after(s.own.fence, s.data, line.start, line.stop)
-            finish_row(s, new_row(s), line.start, line.next, line.number, FENCE)
-            return OK
-        if template_head(s.data, &line):
-            return template(s, &line)
-        return nearly(s, &line)
-    if is_preamble_line(s.data, &line, False):
-        return preamble(s, &line)
-    if s.tail:
-        return trailing(s, &line)
-    reject(s, R_JUNK, line.start, line.next, line.number, line.start, line.number)
-    return OK
-
-
-cdef bint swallowed_end(Scanner *s, int64_t start, int64_t stop, int64_t run) noexcept nogil:
-    """True if a line of ``data[start:stop]`` is a closing of that run: records behind it are no longer in the unclosed heredoc."""
-    cdef int64_t found = csp_next_closing(&s.closings, s.data, start, run, s.end)
-    return found < stop and closing_end(s, found, run, stop) > 0
-
-
-cdef inline int step(Scanner *s) noexcept nogil:
-    """Reads one item. Where that is not OK, the scanner is as it was before."""
-    cdef int64_t place = s.place
-    cdef int64_t number = s.number
-    cdef int64_t run = s.run
-    cdef bint tail = s.tail
-    cdef int64_t extras = s.extra_count
-    cdef int64_t rows = s.row_count
-    cdef int64_t rejects = s.reject_count
-    cdef int found = item(s)
-    if found != OK:
-        s.row_count, s.extra_count, s.reject_count = rows, extras, rejects
-        s.run, s.tail = run, tail
-        seek(s, place, number)
-    elif run > 0 and s.run == run and swallowed_end(s, place, s.place, run):
-        s.run = 0
-    return found
-
-
-cdef void run_scanner(Scanner *s) noexcept nogil:
-    """Scans until all bytes are read or a table is full; ``s.place`` is behind what was read."""
-    cdef int64_t count
-    while s.place < s.end and s.row_count < s.most_rows and s.reject_count < s.most_rejects:
-        count = fast_messages(s, s.rows + 24 * s.row_count, s.most_rows - s.row_count)
-        if count:
-            number_extras(s, count)
-            continue
-        if step(s) != OK:
-            break
-
-
 cdef void start_scanner(
-    Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, int64_t *limits, csp_lister lister,
-    int64_t look=0
+    Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, const int64_t *limits
 ) noexcept nogil:
-    """Puts a scanner at ``start`` of ``data[:stop]``. The caller sets its tables."""
-    s.data = data
-    s.look = look
-    s.lister = lister
-    s.end = stop
-    s.final = final
+    """Puts a scanner at ``start`` of ``data[:stop]``. The caller sets its table."""
+    memset(s, 0, sizeof(Scanner))
+    s.data, s.end, s.final, s.place, s.around = data, stop, final, start, &s.own
     s.most_bytes, s.most_fields, s.most_key = limits[0], limits[1], limits[2]
-    s.log = s.reading.log = False
-    memset(&s.own, 0, sizeof(s.own))
-    s.around = &s.own
-    s.reading.keys, s.reading.data = &keys, data
-    s.reading.most_bytes, s.reading.most_fields, s.reading.most_key = limits[0], limits[1], limits[2]
-    memset(&s.closings, 0, sizeof(s.closings))
-    s.tail = False
-    s.run = 0
-    s.row_count = s.extra_count = s.reject_count = 0
-    s.place = start
-    s.number = 0
-    fill(s, start)

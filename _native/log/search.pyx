@@ -53,7 +53,6 @@ cdef extern from "_native/log/streams.h" nogil:
     ctypedef struct csp_reading:
         const csp_keys *keys
         int64_t most_bytes, most_fields, most_key
-        int log
     ctypedef void (*csp_match)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes,
                                const csp_around *around, tw_matched *m) noexcept
     ctypedef struct tw_search:
@@ -206,8 +205,7 @@ cdef int attach_csp(tw_search *w, Core core) except -1:
         w.csp_texts[text] = NULL if core.csp_columns[text] < 0 else &w.k.rows.own[core.csp_columns[text]]
     w.reading.keys = <const csp_keys *>PyCapsule_GetPointer(_csp.keys_pointer, "turnwire.csp_keys")
     w.reading.most_bytes, w.reading.most_fields, w.reading.most_key = w.k.limit, LIMITS.fields, LIMITS.key
-    w.reading.log = 1
-    w.lister = csp_lister_of(2)
+    w.lister = csp_lister_of(tw_json_level)
     w.csp_store = <void (*)(void *, const uint8_t *, int32_t *, int64_t, int64_t) noexcept nogil>PyCapsule_GetPointer(
         _csp.store_pointer, "turnwire.csp_store"
     )

@@ -6,6 +6,8 @@ import random
 from typing import Any
 
 from turnwire import csp
+from turnwire.contract import LIMITS
+from turnwire.csp.records import StrictReader
 
 GOOD_BLOCKS = {
     "TASK": ["TASK T001", "REQ find auth", "IN SRC,LIB", "OUT FILE_REFS", "OWNER CODE_EXP", "PRIORITY P1"],
@@ -96,3 +98,30 @@ def shape(record: Any) -> dict[str, Any]:
 def kept(store):
     """All that a store holds: the log, every checkpoint, and the head."""
     return store.log, [store.at(name) for name in store.checkpoints], store.head
+
+
+class Walk(StrictReader):
+    """All that is in a text: also what is behind a fault. rejects: (start, stop, reason, fault)."""
+
+    def __init__(self, raw, limits, core):
+        super().__init__(raw, limits, core)
+        self.rejects = []
+
+    def reject(self, reason, start, stop, fault):
+        self.rejects.append((start, stop, str(reason), fault))
+        return stop
+
+    def repeated(self, reason, offset, line):
+        self.rejects.append((offset, offset, str(reason), offset))
+
+
+def walked(core, data, limits=None):
+    """(records, rejects) of a text by a core: each record with its place and line.
+
+    limits: bytes of a message, fields of a generic block, bytes of a key.
+    """
+    bounds = LIMITS if limits is None else LIMITS._replace(message=limits[0], fields=limits[1], key=limits[2])
+    walk = Walk(data, bounds, core)
+    walk.read()
+    records = [(*place, one.line, repr(one)) for place, one in zip(walk.places, walk.records, strict=True)]
+    return records, walk.rejects

@@ -1,4 +1,4 @@
-"""The two scanners give the same tables, and lines that say CSP/1 begin a message or are text."""
+"""The two cores read the same messages, and lines that say CSP/1 begin a message or are text."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ import pytest
 
 from tests import vectors
 from tests.conftest import needs_both, raised, rounds
-from tests.csp.generate import GOOD_BLOCKS, ODD_LINES, document
+from tests.csp.generate import GOOD_BLOCKS, ODD_LINES, document, walked
 from tests.csp.test_bulk import CORES, GOOD, TASK, agreed as scanned, begins_message
-from tests.log.engines import Read, read
+from tests.log.engines import ENGINES, Read, read
 from turnwire import DecodeError, csp
 from turnwire._backend import core_module
-from turnwire.csp import _codec_py as pure, spec
+from turnwire.csp import _codec_py as pure
 from turnwire.csp._lines_py import are_flags
-from turnwire.csp.spec import REASONS
 
 LIMITS = [pure.NO_LIMIT, (200, 3, 12), (100, 2, 5), (60, 256, 65536), (20, 2, 2)]
 
 
-def agreed(core, data: bytes, limits):
-    """The tables of ``data``: those of the native core are those of the pure one, which is not compared with itself."""
-    found = core.tables(data, limits)
+def agreed(core, data: bytes, limits=None):
+    """The records and rejects of ``data``: those of the native core are those of the pure one."""
+    found = walked(core, data, limits)
     if core is not pure:
-        assert found == pure.tables(data, limits), data
+        assert found == walked(pure, data, limits), data
     return found
 
 
@@ -61,53 +60,48 @@ def test_twins_agree_on_logs_of_many_windows():
         data = long_log(seed)
         limits = (LIMITS[0], LIMITS[0], (9000, 256, 65536), LIMITS[1])[seed % 4]
         rows += len(agreed(native, data, limits)[0])
-        assert native.tables(data, level=0) == native.tables(data, level=1)
+        wanted = read("pure", data, wire="csp")
+        assert all(read(name, data, wire="csp") == wanted for name in ENGINES[:-1])
     assert rows > 1000
 
 
 def test_every_byte_belongs_to_one_thing(csp_core):
-    """And the twins agree, whatever is wanted and whatever the limits are."""
+    """And the twins agree, whatever the limits are; strict reading says what comes first."""
     for seed in range(rounds(400)):
         data = document(seed, damage=0.4)
-        tight = LIMITS[seed % len(LIMITS)]
-        rows, extras, rejects = agreed(csp_core, data, tight)
-        assert csp_core.tables(data, tight, "none") == (rows, extras, []), seed
-        first = csp_core.tables(data, tight, "first")
-        assert first[2] == rejects[:1], seed
-        assert first[0] == [row for row in rows if not rejects or row[0] < rejects[0][0]], seed
-        rows, _, rejects = csp_core.tables(data)
+        agreed(csp_core, data, LIMITS[seed % len(LIMITS)])
+        records, rejects = walked(csp_core, data)
         place = 0
-        for start, length in sorted(record[:2] for record in rows + rejects):
+        for start, stop in sorted(one[:2] for one in (*records, *rejects) if one[0] < one[1]):
             assert start >= place
-            assert length > 0
             assert not data[place:start].strip(b" \t\r\n")
-            place = start + length
+            place = stop
         assert not data[place:].strip(b" \t\r\n")
+        if rejects and (text := valid(data)) is not None:
+            error = raised(DecodeError, csp.parse, text)
+            assert (error.reason, error.offset) == rejects[0][2:]
+
+
+def valid(data: bytes) -> str | None:
+    """The text of bytes that are UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def test_2_gib_at_once_are_refused(csp_core):
     """Of memory that is never touched."""
-    words = r"^a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide$"
+    words = r"^a text of 2 GiB or more cannot be read at once: spans are 32 bits wide$"
     with pytest.raises(ValueError, match=words):
-        csp_core.tables(bytes(1 << 31))
+        csp_core.Messages(bytes(1 << 31))
 
 
 def test_a_law_stands_below_its_head_and_behind_nothing_else(csp_core):
     data = b"LAWS\n- L1: a\n\n- L2: b\nDEF X = 1\n- L3: c\n"
-    rows, _, rejects = csp_core.tables(data)
-    assert [(row[0], row[1]) for row in rows] == [(0, data.index(b"- L3"))]
-    assert [(reject[0], reject[1]) for reject in rejects] == [(data.index(b"- L3"), 8)]
-
-
-def test_what_closes_one_of_two_open_heredocs_closes_not_both(csp_core):
-    """The second one is opened in the damaged message in which the first one could be closed."""
-    head = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
-    good = head.format("PLAN") + "PLAN L1\nS 1\n\n"
-    opened = good + "<<<\n" + "x\n" * 60
-    for damage, inside in ((">>>\n<<<<\n", True), ("<<<<\n>>>>\n>>>\n", False)):
-        data = opened + head.format("TASK") + "TASK T1\nNO\n" + damage + "y\n" * 60 + good
-        rows, *_ = csp_core.tables(data.encode(), (90, 50, 50))
-        assert [bool(row[3] & spec.INSIDE_UNCLOSED) for row in rows] == [False, inside], damage
+    records, rejects = walked(csp_core, data)
+    assert [one[:2] for one in records] == [(0, data.index(b"- L3"))]
+    assert [one[:2] for one in rejects] == [(data.index(b"- L3"), len(data))]
 
 
 @pytest.mark.parametrize("word", [b"FROM", b"INTENT", b"RESULT", b"STATUS", b"DATA"])
@@ -115,8 +109,7 @@ def test_what_closes_one_of_two_open_heredocs_closes_not_both(csp_core):
 def test_nul_behind_a_word_is_no_part_of_it(csp_core, word, behind):
     good = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nPRODUCED F1\nDATA x\n\n"
     data = good.replace(b"\n" + word + b" ", b"\n" + word + b"\0" + behind)
-    assert csp_core.tables(data, pure.NO_LIMIT) == pure.tables(data, pure.NO_LIMIT)
-    assert not csp_core.tables(data, pure.NO_LIMIT)[0]
+    assert not agreed(csp_core, data)[0]
 
 
 def written(kind: str) -> pytest.MarkDecorator:
@@ -178,7 +171,7 @@ def test_the_other_protocol(csp_core: Any, text: str) -> None:
     document = csp.parse(text, mode="lenient")
     assert document.issues[0][:2] == ("look_alike", 1)
     assert {type(record) for record in document.records} <= {csp.Junk, csp.Preamble}
-    assert [row[3] for row in csp_core.tables(text.encode())[2]][:1] == [REASONS.index(caught.value.reason)]
+    assert walked(csp_core, text.encode())[1][0][2] == caught.value.reason
 
 
 def test_its_title_in_a_line_of_its_own(csp_core: Any) -> None:
@@ -257,7 +250,7 @@ def test_twins_agree_on_any_lines() -> None:
         lines = [chance.choice(FIRST), *chance.choices(LINES, k=chance.choice((0, 1, 2, 3, 5, 9, 70)))]
         data = "".join(line + chance.choice(("\n", "\n", "\r\n")) for line in lines).encode()
         data = data[: chance.choice((len(data), chance.randrange(len(data) + 1)))]
-        assert native.tables(data) == pure.tables(data), data
+        agreed(native, data)
         once = scanned(data)
         size = chance.randrange(1, len(data) + 2)
         for name in CORES:

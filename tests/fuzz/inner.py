@@ -1,7 +1,8 @@
-"""Entries of the core below what users call: tables of CSP/1 and views."""
+"""Entries of the core below what users call: single messages of CSP/1 and views."""
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -24,24 +25,14 @@ def choose_simd(package: ModuleType, level: int) -> None:
         core.choose_simd(core.LEVELS[level % len(core.LEVELS)])
 
 
-def tables(package: ModuleType, data: bytes) -> Any:
-    """The tables of a document of CSP/1 by the code of each level."""
-    (most, fields, key, wanted), data = data[:4].ljust(4, b"\xff"), data[4:]
-    native = package.backend == "native"
-    core = load("csp.codec")
+def messages(package: ModuleType, data: bytes) -> Any:
+    """What is read at each line of a text that is just CSP/1."""
+    (most, fields, key, fence), data = data[:4].ljust(4, b"\xff"), data[4:]
     bounds = tuple(value if value < 64 else 1 << 20 for value in (most * 8, fields, key))
-    rows, extras, rejects = _plain(core.tables(data, bounds, ("all", "first", "none")[wanted % 3]))
-    if wanted % 3 == 1 and rejects:  # the cores read ahead of the first reject, one further than the other
-        extras = [one for one in extras if one[1] < rejects[0][0]]
-    if native:
-        levels = [_plain(core.tables(data, level=level)) for level in range(2)]
-        if any(one != levels[0] for one in levels):
-            raise AssertionError("levels of SIMD do not agree")
-    return rows, extras, rejects
-
-
-def _plain(found: Any) -> Any:
-    return [[list(map(int, row)) for row in table] for table in found]
+    reader = load("csp.codec").Messages(data, bounds)
+    opened = (b"", b"```", b"~~~~")[fence % 3]
+    read = [reader.at(found.start(), opened) for found in re.finditer(rb"(?m)^CSP/1\r?$", data)]
+    return [None if one is None else (one[0], repr(one[1]), one[1].line) for one in read]
 
 
 def views(package: ModuleType, data: bytes) -> Any:

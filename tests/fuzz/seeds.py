@@ -18,9 +18,9 @@ from tests.log.json_engines import RECORDS
 from tests.log.mixed_logs import NSLIP
 
 CORPUS = Path(__file__).parent / "corpus"
-OPTIONS = ("scan", "stream", "session", "arrow", "tables")
+OPTIONS = ("scan", "stream", "session", "arrow", "messages")
 """Variants whose first four bytes choose among options."""
-OF_LOGS = ("scan", "stream", "salvage", "arrow", "conform", "tables", "views")
+OF_LOGS = ("scan", "stream", "salvage", "arrow", "conform", "messages", "views")
 SIGNS = rb"""
 @a |f |c |S |d |T |g |t" "# # \ \" \\ \u00e9 \ud83d\ude00 \u2afb \u0043SP/1 CSP/1 csp MODE; <<< >>> ``` ~~~ > - : ; |
 { } [ ] , {" ":" "," null true false 1e400 -0 1.0 2026-01-15T10:00:00Z .5+02:00 INFO {"log":" \n","stream":"stdout"}

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.inner import choose_simd, tables, views
+from tests.fuzz.inner import choose_simd, messages, views
 from tests.log.found import counted, rows_of
 
 Variant = Callable[[ModuleType, bytes], Any]
@@ -260,7 +260,7 @@ TARGETS: dict[str, dict[str, Variant]] = {
     "stream": {"stream": _stream},
     "salvage": {"salvage": _salvage},
     "json": {"write": _write, "places": _places},
-    "core": {"tables-csp": tables, "views": views},
+    "core": {"messages-csp": messages, "views": views},
     "session": {"session": _session, "session-written": _written},
 }
 VARIANTS: dict[str, Variant] = {name: variant for target in TARGETS.values() for name, variant in target.items()}

@@ -14,7 +14,7 @@ from tests.fuzz.seeds import OPTIONS, dictionary, kept, seeds
 from tests.fuzz.targets import TARGETS, VARIANTS, WIRES, choosing, chosen, results
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="compares the cores")]
-CHEAP = ("decode", "csp-", "write", "nslip-many", "tables")
+CHEAP = ("decode", "csp-", "write", "nslip-many", "messages")
 """Variants of which an input costs a tenth of a millisecond; of others it costs one to ten."""
 SIGNS = b'"\\\n \r0@A_`z{[,#\x80'
 """Written in each place of a message, beside the neighbours of what stands there."""

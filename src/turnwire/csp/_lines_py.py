@@ -62,9 +62,7 @@ class ScanFault(Exception):
 
 class Cursor:
     """Lines and heredocs of ``data[start:end]``; ``final`` says that nothing follows, ``fence`` is the run of the open
-    one, ``is_plain`` that messages end as they do in a text of their own."""
-
-    is_plain = True
+    one."""
 
     def __init__(self, data: bytes, end: int, final: bool = True, fence: bytes = b"") -> None:
         self.data = data

@@ -1,16 +1,15 @@
-"""The scanner of CSP/1 in plain Python: the readable twin of ``_native/csp/scanner.pxi``.
+"""A text of CSP/1 as a stream of records, and messages as they are mostly written.
 
     stream  = { blank | message | template | preamble | fence | junk }
     message = "CSP/1" FROM TO CTX INTENT 1*blank block            [MESSAGE FORMAT]
 
-It copies nothing: it fills tables of spans (``turnwire.csp.spec`` gives their columns). What is not a valid message
-becomes a reject, and the scan continues at the next line that can start a record; a line inside a heredoc never does.
+It copies nothing: records are places and spans. What is not a valid message becomes a reject, and the stream continues
+at the next line that can start a record; a line inside a heredoc never does.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import chain
 
 from turnwire.csp._lines_py import (
     ABSENT,
@@ -38,25 +37,21 @@ from turnwire.csp.spec import (
     FIELDS,
     HEADERS,
     ID_LETTER,
-    INSIDE_UNCLOSED,
     PREAMBLE,
-    REASONS,
     REQUIRED,
     TEMPLATE,
 )
 from turnwire.errors import Reason
 from turnwire.fences import is_fence
 
-NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
 TEMPLATE_HEAD = re.compile(rb"CSP/1(?: MODE)?;")
-CODE = {reason: code for code, reason in enumerate(REASONS)}
 
 
 class Stream:
-    """Cuts a buffer into rows and rejects.
+    """Cuts a text into records and rejects, which a class below takes.
 
-    tail: a message came before, after which trailing text may stand; run: the length of the heredoc that never closes,
-    -1 for several.
+    limits: bytes of a message, fields of a generic block, bytes of a key; tail: a message came before, after which
+    trailing text may stand.
     """
 
     def __init__(self, cursor: Cursor, place: int, limits: tuple[int, int, int]) -> None:
@@ -64,26 +59,21 @@ class Stream:
         self.place = place
         self.limits = limits
         self.tail = False
-        self.run = 0
-        self.rows: Table = []
-        self.extras: Table = []
-        self.rejects: Table = []
-        self.lines = 0  # newlines before self.place
-        self.counted = place
 
-    def line_of(self, offset: int) -> int:
-        """0-based line of an offset at or after the last one asked for."""
-        self.lines += self.cursor.data.count(b"\n", self.counted, offset)
-        self.counted = offset
-        return self.lines
+    # --- what a class below does with it ---
 
-    def step(self) -> None:
-        """Reads one item."""
-        run = self.run
-        behind = self.item(self.place)
-        if run > 0 and self.run == run and self.cursor.closing(self.place, run, behind) is not None:
-            self.run = 0  # what the heredoc would have swallowed ends here
-        self.place = behind
+    def found(self, start: int, stop: int, code: int, spans: list[Span], extras: Table) -> None:
+        """Takes a record: its code, its spans and its extras, as ``spec`` describes a row."""
+        raise NotImplementedError
+
+    def reject(self, reason: Reason, start: int, stop: int, fault: int) -> int:
+        """Takes what is no record; returns ``stop``. ``fault`` lies at or after ``start``."""
+        raise NotImplementedError
+
+    def unclosed(self, run: int) -> None:
+        """Takes notice of a heredoc of this run that never closes."""
+
+    # --- the items ---
 
     def item(self, place: int) -> int:
         """One item at the start of a line; returns the offset after it."""
@@ -98,7 +88,7 @@ class Stream:
             if is_fence(text):
                 self.tail = False
                 self.cursor.fence = self.cursor.behind_fence(text)
-                return self.row(line.start, line.next, FENCE)
+                return self.record(line.start, line.next, FENCE)
             if TEMPLATE_HEAD.match(text):
                 return self.template(line)
             return self.near(line)
@@ -106,43 +96,26 @@ class Stream:
             return self.preamble(line)
         if self.tail:
             return self.trailing(line)
-        return self.reject(Reason.JUNK, line.start, line.next, line.start)
+        return self.reject(Reason.LOOK_ALIKE if has_title(text) else Reason.JUNK, line.start, line.next, line.start)
 
-    def row(
+    def record(
         self, start: int, stop: int, code: int, spans: list[Span] | None = None, extras: Table | None = None
     ) -> int:
-        """Adds a row and its extras, or a reject if they are not UTF-8; returns ``stop``."""
+        """Adds a record, or a reject if it is not UTF-8; returns ``stop``."""
         if code != FENCE and (bad := bad_utf8(self.cursor.data, start, stop)) >= 0:
             return self.reject(Reason.BAD_UTF8, start, stop, bad)
-        flat = chain.from_iterable(spans or [ABSENT] * 9)
-        if self.run:
-            code |= INSIDE_UNCLOSED
-        line = self.line_of(start)
-        extras = extras or []
-        self.rows.append((start, stop - start, line, code, *flat, len(self.extras), len(extras)))
-        self.extras.extend(extras)
-        return stop
-
-    def reject(self, reason: Reason, start: int, stop: int, fault: int) -> int:
-        """Adds a reject; returns ``stop``. ``fault`` lies at or after ``start``."""
-        line = self.line_of(start)
-        fault_line = line + self.cursor.data.count(b"\n", start, fault)
-        self.rejects.append((start, stop - start, line, CODE[reason], fault, fault_line))
+        self.found(start, stop, code, spans or [ABSENT] * 9, extras or [])
         return stop
 
     def message(self, first: Line) -> int:
-        cursor = self.cursor
-        usual = usual_message(cursor, first.start, self.limits) if cursor.is_plain else None
-        if usual is not None:
-            self.tail = True
-            return self.row(first.start, *usual)
-        message = MessageReader(cursor, first, self.limits)
+        """The message that begins with a line."""
+        message = MessageReader(self.cursor, first, self.limits)
         try:
             stop = message.read()
         except ScanFault as fault:
             return self.failed(first, fault)
         self.tail = True
-        return self.row(first.start, stop, *message.row())
+        return self.record(first.start, stop, *message.row())
 
     def failed(self, first: Line, fault: ScanFault) -> int:
         """A message with a fault."""
@@ -181,9 +154,6 @@ class Stream:
                     return place
                 place = closing.next
 
-    def unclosed(self, run: int) -> None:
-        self.run = run if self.run in (0, run) else -1
-
     def trailing(self, line: Line) -> int:
         opening = OPENING.fullmatch(line.text)
         stop = line.next
@@ -210,7 +180,7 @@ class Stream:
             return self.reject(Reason.LOOK_ALIKE, first.start, stop, first.start)
         spans = [ABSENT] * 9
         spans[4] = (first.start + head.end(), len(first.text) - head.end())
-        return self.row(first.start, stop, TEMPLATE, spans)
+        return self.record(first.start, stop, TEMPLATE, spans)
 
     def preamble(self, first: Line) -> int:
         laws = first.text == b"LAWS"
@@ -226,7 +196,7 @@ class Stream:
                 break
             laws = line.text == b"LAWS" or (laws and line.text.startswith(b"- "))
             stop = place
-        return self.row(first.start, stop, PREAMBLE)
+        return self.record(first.start, stop, PREAMBLE)
 
 
 # --- messages as they are mostly written ------------------------------------------------------------------------------
@@ -271,7 +241,7 @@ def usual_message(
     cursor: Cursor, start: int, limits: tuple[int, int, int]
 ) -> tuple[int, int, list[Span], Table] | None:
     """The end of a message of the usual form, its code, its spans and its extras; None for any other. limits: as of
-    :func:`tables`. Raises NeedMore."""
+    :class:`Stream`. Raises NeedMore."""
     data, end = cursor.data, min(cursor.end, start + limits[0])
     head = _HEAD.match(data, start, end)
     code, word, pattern = _BLOCKS.get(head[4], (0, "", None)) if head else (0, "", None)
@@ -318,26 +288,3 @@ def bad_utf8(data: bytes, start: int, stop: int) -> int:
     except UnicodeDecodeError as error:
         return start + error.start
     return -1
-
-
-# --- tables of spans --------------------------------------------------------------------------------------------------
-
-
-def tables(data: bytes, limits: tuple[int, int, int] = NO_LIMIT, wanted: str = "all") -> tuple[Table, Table, Table]:
-    """(rows, extras, rejects) of a whole buffer.
-
-    ``limits``: bytes of a message, fields of a generic block, bytes of a key. wanted: "all" rejects, "first": up to the
-    first one, what is behind it is not read, "none" of them. Raises ValueError for 2 GiB or more, as spans are 32
-    bits wide.
-    """
-    if len(data) >= 1 << 31:
-        raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
-    stream = Stream(Cursor(data, len(data)), 0, limits)
-    while stream.place < len(data) and not (wanted == "first" and stream.rejects):
-        stream.step()
-    if wanted == "none":
-        return stream.rows, stream.extras, []
-    if wanted == "first" and stream.rejects:
-        del stream.rejects[1:]
-        return [row for row in stream.rows if row[0] < stream.rejects[0][0]], stream.extras, stream.rejects
-    return stream.rows, stream.extras, stream.rejects

@@ -15,8 +15,8 @@ import numpy as np
 from turnwire import _backend
 from turnwire._lazy import Deferred
 from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
-from turnwire.csp.faults import explain
 from turnwire.csp.messages import Error, task_of
+from turnwire.csp.records import StrictReader
 from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_SPANS, BULK_TEXTS, REASONS, ROW_WIDTH, WIRE
 from turnwire.errors import DecodeError, Reason
 from turnwire.pairs import AnswerPattern, Key, PairRule, Work
@@ -46,12 +46,12 @@ def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
 
 def refusal(raw: bytes) -> Refusal | None:
     """The reason for which ``decode`` refuses a damaged record; None if it reads a record before the fault."""
-    limits = max(LIMITS.message, len(raw)), LIMITS.fields, LIMITS.key
-    rows, _, rejects = _core.tables(raw, limits, "first")
-    if rows or not rejects:
-        return None
-    reason = REASONS[rejects[0][3]]
-    return None if reason is None or reason is Reason.JUNK else (reason, explain(reason), None)
+    reader = StrictReader(raw, LIMITS._replace(message=max(LIMITS.message, len(raw))), _core)
+    try:
+        reader.read()
+    except DecodeError as error:
+        return None if reader.records or error.reason is Reason.JUNK else (error.reason, error.text, None)
+    return None
 
 
 def _spans(rows: NDArray[Any], name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -7,39 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
-from turnwire.csp._lines_py import DEF_LINE, LAW_LINE, has_title
-from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
+from turnwire.csp.faults import decode_fault, encode_fault, input_bytes, issue
 from turnwire.csp.messages import (
     AnyBlock,
     CspMessage,
     Document,
     FileOp,
     Junk,
-    Op,
     Patch,
     Preamble,
     Record,
     Template,
-    made_block,
 )
-from turnwire.csp.spec import (
-    BLOCK_WORD,
-    FENCE,
-    FIELDS,
-    FILE_OPS,
-    MAGIC,
-    MIN_HEREDOC,
-    PREAMBLE,
-    REASONS,
-    TEMPLATE,
-    WIRE,
-    Intent,
-)
+from turnwire.csp.records import PreambleReader, StrictReader
+from turnwire.csp.spec import FIELDS, FILE_OPS, MAGIC, MIN_HEREDOC, WIRE
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect, expect_one_of
 from turnwire.fences import BEGINNING, fence_behind, is_fence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import ModuleType
 
     from typing_extensions import Buffer
@@ -77,32 +62,17 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
         from turnwire.csp.lenient import parse_leniently
 
         return parse_leniently(raw, limits)
-    rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key), "first")
-    source = Spans(raw, extras)
-    records = [source.record(row) for row in rows]
-    if rejects:
-        start, length, _, code, offset, line = rejects[0]
-        reason = REASONS[code]
-        if reason is Reason.JUNK and has_title(raw[start : start + length]):
-            reason = Reason.LOOK_ALIKE
-        raise decode_fault(reason, offset, line + 1)
-    return Document(records)
+    reader = StrictReader(raw, limits, _core)
+    reader.read()
+    return Document(reader.records)
 
 
-def preambles(data: bytes, limits: Limits = LIMITS) -> Iterator[tuple[int, int, Preamble | DecodeError]]:
+def preambles(data: bytes, limits: Limits = LIMITS) -> list[tuple[int, int, Preamble | DecodeError]]:
     """The preambles among lines, each with its offset and length, or what is wrong with it and where. Raises ValueError
     for 2 GiB or more."""
-    rows, extras, _ = _core.tables(data, (limits.message, limits.fields, limits.key), "none")
-    places = [row for row in rows if row[3] & 0xFF == PREAMBLE]
-    source = Spans(data if places else b"", extras)
-    for row in places:
-        try:
-            record = source.record(row)
-        except DecodeError as error:
-            yield error.offset or 0, 0, error
-        else:
-            assert isinstance(record, Preamble), "the row says so"
-            yield row[0], row[1], record
+    reader = PreambleReader(data, limits, _core)
+    reader.read()
+    return reader.preambles
 
 
 def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:
@@ -148,82 +118,6 @@ def _no_message(text: str | Buffer, reason: Reason, words: str, line: int) -> De
     return decode_fault(reason, offset, line, words)
 
 
-# --- messages as objects, made from spans: the readable twin of _native/csp/objects.pxi ------------------------------
-
-_INTENTS = tuple(Intent)
-
-
-class Spans:
-    """Makes records from rows; ``text`` gives a span as str."""
-
-    def __init__(self, raw: bytes, extras: list[tuple[int, ...]]) -> None:
-        self.raw: bytes | str = raw.decode() if raw.isascii() else raw
-        self.extras = extras
-
-    def text(self, start: int, length: int) -> str:
-        """The text of a span."""
-        part = self.raw[start : start + length]
-        return part if isinstance(part, str) else part.decode()
-
-    def record(self, row: tuple[int, ...], issues: list[Issue] | None = None) -> Record:
-        """The record of a row; what is wrong in a preamble is added to the issues, or raised where none are taken."""
-        code = row[3] & 0xFF
-        line = row[2] + 1
-        if code < TEMPLATE:
-            sender, receiver, ctx = (self.text(row[place], row[place + 1]) for place in (4, 6, 8))
-            block = self._block(BLOCK_WORD[_INTENTS[code]], row)
-            return CspMessage(sender, receiver, ctx, _INTENTS[code], block, line=line)
-        text = self.text(row[0], row[1])
-        if code == PREAMBLE:
-            return _read_preamble(text, line, row[0], issues)
-        first, *lines = (one.removesuffix("\r") for one in text.split("\n"))
-        if code == FENCE:
-            return Junk(line, first)
-        if lines and not lines[-1]:
-            lines.pop()
-        flags = self.text(row[12], row[13])
-        return Template(flags.split(";") if flags else [], lines, mode=first.startswith("CSP/1 MODE;"), line=line)
-
-    def _block(self, word: str, row: tuple[int, ...]) -> AnyBlock:
-        text, keys = self.text, FIELDS.get(word)
-        name, op = text(row[10], row[11]), ""
-        extras = self.extras[row[22] : row[22] + row[23]]
-        if keys is not None:
-            spans = sorted((row[12 + 2 * slot], row[13 + 2 * slot], key) for slot, key in enumerate(keys))
-            fields = [(key, text(start, length)) for start, length, key in spans if length >= 0]
-            op = text(row[18], row[19]) if word == "FILEOP" else ""
-        elif word == "PATCH":
-            ops = [
-                Op(chr(sign), text(key, size), text(start, length) if length >= 0 else None)
-                for sign, key, size, start, length in extras
-            ]
-            return Patch(name, text(row[12], row[13]), ops, text(row[14], row[15]))
-        else:
-            fields = [(text(key, size), text(start, length)) for _, key, size, start, length in extras]
-        return made_block(word, name, fields, op)
-
-
-def _read_preamble(text: str, line: int, offset: int, issues: list[Issue] | None) -> Preamble:
-    """A preamble from its text. A name or law that appears twice is an issue, or a DecodeError if none are taken."""
-    record = Preamble(line=line)
-    for number, row in enumerate(text.encode().split(b"\n"), line):
-        row_text = row.removesuffix(b"\r")
-        match = DEF_LINE.fullmatch(row_text)
-        kind: dict[str, str] = record.laws if match is None else record.defs
-        match = match or LAW_LINE.fullmatch(row_text)
-        if match is not None:
-            name = match[1].decode()
-            if name not in kind:
-                kind[name] = (match[2] or b"").decode()
-            else:
-                reason = Reason.DEF_EXISTS if kind is record.defs else Reason.DUPLICATE
-                if issues is None:
-                    raise decode_fault(reason, offset, number)
-                issues.append(issue(reason, number))
-        offset += len(row) + 1
-    return record
-
-
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
@@ -252,11 +146,12 @@ def _verify(record: Record, text: str) -> None:
         raw = text.encode()
     except UnicodeEncodeError:
         raise encode_fault(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form") from None
-    rows, _, rejects = _core.tables(raw, (LIMITS.message, LIMITS.fields, LIMITS.key), "first")
-    if rejects:
-        reason = REASONS[rejects[0][3]]
-        raise encode_fault(reason, explain(reason), line=rejects[0][5] + 1)
-    if len(rows) != 1 or rows[0][1] != len(raw):
+    reader = StrictReader(raw, LIMITS, _core)
+    try:
+        reader.read()
+    except DecodeError as error:
+        raise encode_fault(error.reason, error.text, line=error.line) from None
+    if reader.places != [(0, len(raw))]:
         raise encode_fault(Reason.MISMATCH, "the text would be read as something else")
 
 

@@ -11,12 +11,11 @@ from bisect import bisect_left
 from itertools import takewhile
 
 from turnwire.contract import Limits
-from turnwire.csp._lines_py import MAGIC, Cursor, Line, ScanFault, Table, has_title, is_near_state
-from turnwire.csp._scanner_py import Stream
-from turnwire.csp.codec import Spans
+from turnwire.csp._lines_py import MAGIC, Cursor, Line, ScanFault, is_near_state
 from turnwire.csp.faults import issue
 from turnwire.csp.messages import CspMessage, Document, Junk, Record
 from turnwire.csp.reader import MessageReader
+from turnwire.csp.records import RecordReader
 from turnwire.errors import Issue, Reason
 from turnwire.fences import is_fence
 
@@ -84,15 +83,11 @@ class _LenientCursor(Cursor):
         return is_fence(line.text) or super().ends(line)
 
 
-class LenientReader(Stream):
-    """Cuts as strictly as ever, and makes records of the rows, and issues and Junk of the rejects."""
+class LenientReader(RecordReader):
+    """Cuts as strictly as ever, and makes issues and Junk of the rejects."""
 
     def __init__(self, raw: bytes, limits: Limits) -> None:
-        super().__init__(
-            _LenientCursor(raw, len(raw)), len(_BOM) * raw.startswith(_BOM), (limits.message, limits.fields, limits.key)
-        )
-        self.raw = raw
-        self.records: list[Record] = []
+        super().__init__(_LenientCursor(raw, len(raw)), len(_BOM) * raw.startswith(_BOM), limits)
         self.issues: list[Issue] = []
         self.inside = False  # whether an unclosed heredoc would have swallowed what comes: it is not to be trusted
         self._feeds = [found.start() for found in re.finditer(b"\n", raw)]
@@ -115,19 +110,12 @@ class LenientReader(Stream):
     def read(self) -> None:
         if self.place:
             self.blame(Reason.BOM, 0)
-        while self.place < len(self.raw):
-            self.place = self.item(self.place)
+        super().read()
 
-    def row(
-        self, start: int, stop: int, code: int, spans: list[tuple[int, int]] | None = None, extras: Table | None = None
-    ) -> int:
-        super().row(start, stop, code, spans, extras)
-        self.records.append(Spans(self.raw, []).record(self.rows.pop(), self.issues))
-        return stop
+    def repeated(self, reason: Reason, offset: int, line: int) -> None:
+        self.issues.append(issue(reason, line))
 
     def reject(self, reason: Reason, start: int, stop: int, fault: int) -> int:
-        if reason is Reason.JUNK and has_title(self.raw[start:stop]):
-            reason = Reason.LOOK_ALIKE
         self.junk(start, stop, None if reason in (Reason.JUNK, Reason.TRAILING_TEXT) else reason)
         if reason is not Reason.JUNK or is_near_state(self.records[-1].text):  # type: ignore[union-attr]
             self.blame(reason, fault)

@@ -79,23 +79,20 @@ LOOK_ALIKE_TITLE = "Compact Symbol Protocol"
 
 MIN_HEREDOC = 3
 
-# --- the tables a scanner fills -------------------------------------------------------------------------------------
+# --- rows: what the cores say of a record ----------------------------------------------------------------------------
 
 TEMPLATE, PREAMBLE, FENCE = 8, 9, 10
 """Codes of rows that are not messages; 0..7 are the intents."""
-INSIDE_UNCLOSED = 0x100
-"""Flag beside the code of a row: it is in what an unclosed heredoc would have swallowed."""
 
 ROW_WIDTH = 24
 """int32 columns of a row: offset, length, line (0-based, counted from the first byte given), code, then spans
-(offset, length; length -1 where absent) of FROM, TO, CTX, block id and five slots, then first extra and their number.
+(offset, length; length -1 where absent) of FROM, TO, CTX, block id, five slots, and the lines of BULK_LINES.
 
 The slots are the keys of FIELDS in their order; a PATCH has BASE and APPLY, a FILEOP has its operation fourth.
 A template has the slot 0: its flags. Spans are offsets into the buffer that was given.
 
-An extra is: sign (0 field of a generic block, else ``+ ~ -`` as a byte), key offset, key length, value offset,
-value length (-1 where absent). A generic block has one per field, a PATCH one per operation. A reject is: offset,
-length, line, index into REASONS, offset and line of the fault."""
+Beside it a generic block has an extra for each field, a PATCH one for each operation: sign (0 for a field, else
+``+ ~ -`` as a byte), key offset, key length, value offset, value length (-1 where absent)."""
 
 BULK_KINDS = (*INTENTS, "TEMPLATE")
 """Names of the records of a bulk scan by their code in a row."""
@@ -125,8 +122,8 @@ BULK_SPANS: dict[str, tuple[str | None, ...]] = {
     )
     for kind, slots in BULK_SLOTS.items()
 }
-"""Kind -> the columns whose spans are in a row from its fifth number on: the header, the id, five slots, and in the
-place of the extras the lines of BULK_LINES."""
+"""Kind -> the columns whose spans are in a row from its fifth number on: the header, the id, five slots, and the lines
+of BULK_LINES."""
 
 _REASONS = """
 junk bad_magic look_alike missing_from missing_to missing_ctx missing_intent header_order dup_header

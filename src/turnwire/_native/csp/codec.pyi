@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, Self
 
 from typing_extensions import Buffer, disjoint_base
 
@@ -6,13 +6,12 @@ from turnwire.contract import Limits
 from turnwire.csp.messages import CspMessage, Document, Record
 from turnwire.errors import Issue
 
-_Table = list[tuple[int, ...]]
-
 NO_LIMIT: tuple[int, int, int]
 
-def tables(
-    data: bytes, limits: tuple[int, int, int] = ..., wanted: str = "all", level: int = 2
-) -> tuple[_Table, _Table, _Table]: ...
+@disjoint_base
+class Messages:
+    def __new__(cls, data: bytes, limits: tuple[int, int, int] = ...) -> Self: ...
+    def at(self, place: int, fence: bytes = b"") -> tuple[int, CspMessage] | None: ...
 
 @disjoint_base
 class OwnColumns:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
 from turnwire.csp._lines_py import (
+    ABSENT,
     EXACT,
     LOOK_ALIKE,
     LOOKS_LIKE_MAGIC,
@@ -18,6 +19,8 @@ from turnwire.csp._lines_py import (
     Line,
     NeedMore,
     ScanFault,
+    Span,
+    Table,
     are_flags,
     classify_magic_line,
     heredoc_closing,
@@ -25,7 +28,7 @@ from turnwire.csp._lines_py import (
     is_header_like,
 )
 from turnwire.csp._scanner_py import TEMPLATE_HEAD, Stream, bad_utf8, usual_message
-from turnwire.csp.spec import BLOCK_WORD, REASONS
+from turnwire.csp.spec import BLOCK_WORD
 from turnwire.errors import Reason
 from turnwire.fences import FENCE, is_fence
 from turnwire.json.times import head_time
@@ -65,7 +68,6 @@ class _LogCursor(Cursor):
     def __init__(self, text: Text, end: int, form: Any, fence: bytes) -> None:
         super().__init__(text.data, end, text.final or end < len(text.data), fence)
         self._form = form
-        self.is_plain = False
         self.closings = text.closings
 
     def ends(self, line: Line) -> bool:
@@ -85,7 +87,25 @@ class _LogCursor(Cursor):
 class _LogStream(Stream):
     """One message or template of a log, of which the first line says CSP/1 or nearly so. Where what follows does not,
     that line is text (``csp/_lines_py.py``). A damaged message ends where a line cannot be its own: lines with a key
-    or an operation, heredocs, and a header or a block after blank lines can. So nothing behind is waited for."""
+    or an operation, heredocs, and a header or a block after blank lines can. So nothing behind is waited for.
+
+    row: of a record; rejected: (reason, start, stop, fault) of what is damaged; run: of the heredoc in it that never
+    closes, or 0.
+    """
+
+    row: tuple[int, ...] | None = None
+    rejected: tuple[Reason, int, int, int] | None = None
+    run = 0
+
+    def found(self, start: int, stop: int, code: int, spans: list[Span], extras: Table) -> None:
+        self.row = start, stop - start, 0, code, *chain(*spans, ABSENT)
+
+    def reject(self, reason: Reason, start: int, stop: int, fault: int) -> int:
+        self.rejected = reason, start, stop, fault
+        return stop
+
+    def unclosed(self, run: int) -> None:
+        self.run = run
 
     def classify(self, first: Line, kind: int) -> int:
         """Tells what begins with a line."""
@@ -172,15 +192,14 @@ class CspLines:
         finally:
             text.closings = cursor.closings
         unclosed = [(stream.run, *self.range_of(text, behind, stream.run))] if stream.run > 0 else []
-        if stream.rows:
-            row = stream.rows[0]
+        if (row := stream.row) is not None:
             return Matched(row[0] + row[1], behind, None, 0, row, stream.tail, unclosed)
-        if stream.rejects:
-            start, size, _, reason, fault, _ = stream.rejects[0]
-            if at < fault < start + size and OPENING_OF_ANOTHER.match(text.data, fault):
+        if stream.rejected is not None:
+            reason, _, stop, fault = stream.rejected
+            if at < fault < stop and OPENING_OF_ANOTHER.match(text.data, fault):
                 # The message that begins with that line is read by itself.
-                return Matched(fault, fault, REASONS[reason], fault, None, False, unclosed)
-            return Matched(start + size, start + size, REASONS[reason], fault, None, stream.tail, unclosed)
+                return Matched(fault, fault, reason, fault, None, False, unclosed)
+            return Matched(stop, stop, reason, fault, None, stream.tail, unclosed)
         return None
 
     def _usual(self, text: Text, at: int, end: int) -> tuple[int, ...] | None:
@@ -194,8 +213,8 @@ class CspLines:
             text.closings = cursor.closings
         if usual is None or bad_utf8(text.data, at, usual[0]) >= 0:
             return None
-        stop, code, spans, extras = usual
-        return at, stop - at, 0, code, *chain.from_iterable(spans), 0, len(extras)
+        stop, code, spans, _ = usual
+        return at, stop - at, 0, code, *chain(*spans, ABSENT)
 
     @staticmethod
     def range_of(text: Text, start: int, run: int) -> tuple[int, int]:
