@@ -9,7 +9,7 @@ from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH
 from libc.stdint cimport uint64_t
 
-from _native.common.adopt cimport adopt, put
+from _native.common.inherit cimport inherit, put
 from _native.common.text cimport exact_text
 from _native.json.draft cimport (
     JSON_WRITTEN, json_ascii, json_begin, json_counted_text, json_draft, json_end, json_result, json_text as json_put,
@@ -92,6 +92,7 @@ cdef class Envelope:
     cdef object __weakref__
 
     __wire__ = WIRE
+    __annotations__ = methods.ANNOTATIONS
     __match_args__ = FIELDS
     __hash__ = None
 
@@ -158,7 +159,7 @@ cdef inline object unchanged(Envelope it):
     return json_counted_text(it._source, it._count, it._most) if it._count else json_text_of(it._source)
 
 
-adopt(Envelope, methods.EnvelopeMethods)  # what both twins share
+inherit(Envelope, methods.EnvelopeMethods)  # what both twins share
 put(Envelope, "__init__", methods.EnvelopeMethods.__init__)  # a function of Python, which says its arguments
 
 

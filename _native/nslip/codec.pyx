@@ -16,7 +16,7 @@ from cpython.unicode cimport (
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
-from _native.common.adopt cimport adopt, put
+from _native.common.inherit cimport inherit, put
 from _native.common.text cimport Text, open_text, close_text
 
 from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
@@ -129,12 +129,7 @@ cdef inline int slot_index(object slot) except -2:
     return 8 if code == 20 else -1
 
 
-cdef class MessageBase:
-    """The methods that both twins share (``nslip/message_methods.py``). It is a class of its own for orjson's sake,
-    which reads a class with ``__dataclass_fields__`` directly, regardless of who owns the values."""
-
-
-cdef class SlipMessage(MessageBase):
+cdef class SlipMessage:
     """One nSLIP message (section 2). Mutable; ``slots`` is a dict that keeps its order.
 
     Args:
@@ -316,7 +311,7 @@ put(SlipMessage, "src", HeaderField(TW_SRC, "Source agent id."))
 put(SlipMessage, "dst", HeaderField(TW_DST, "Destination agent id."))
 put(SlipMessage, "act", HeaderField(TW_ACT, "The speech act."))
 put(SlipMessage, "frame", HeaderField(TW_FRAME, 'The frame type; an int for one that ``unknown="keep"`` kept.'))
-adopt(MessageBase, methods.SlipMethods)
+inherit(SlipMessage, methods.SlipMethods)
 put(SlipMessage, "__init__", methods.SlipMethods.__init__)  # a function of Python, which says its arguments
 
 

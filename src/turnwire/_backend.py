@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from types import ModuleType
 

@@ -6,7 +6,7 @@ import os
 import sys
 from importlib import import_module
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from turnwire.errors import DecodeError, Reason, UnknownName, expect_number
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from re import Pattern

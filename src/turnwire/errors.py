@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import partial
 from operator import index
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 """Type checkers take this name for true. Here and in whatever else ``import turnwire`` loads it is not that of
 ``typing``, whose import alone costs a quarter of it."""
 if TYPE_CHECKING:

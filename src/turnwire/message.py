@@ -7,18 +7,46 @@ The built-in wires give the values themselves. A message of a registered wire ha
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 
 from turnwire import registry
 from turnwire.contract import OBJECT
 from turnwire.errors import DecodeError, Reason
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
-    from typing import Any, ClassVar, Self
+    from typing import Any, ClassVar, Generic, Never, Self, TypeVar, overload
 
     from turnwire.contract import Wire
+
+    T = TypeVar("T")
+    T_co = TypeVar("T_co", covariant=True)
+
+    class common(Generic[T_co]):
+        """Makes a method of a class of messages a common column: an attribute that cannot be set."""
+
+        def __init__(self, value_of: Callable[[Any], T_co]) -> None: ...
+        @overload
+        def __get__(self, message: None, owner: type) -> Self: ...
+        @overload
+        def __get__(self, message: object, owner: type) -> T_co: ...
+        def __get__(self, message: object, owner: type) -> Any: ...
+        def __set__(self, message: object, value: Never) -> None: ...
+else:
+    common = property
+
+
+def column(name: str, convert: Callable[[Any], T], words: str) -> common[T]:
+    """A common column that is another attribute of a message in the form of a column of a scan."""
+    return property(lambda message: convert(getattr(message, name)), doc=words)  # type: ignore[return-value]
+
+
+def constant(value: T) -> common[T]:
+    """A common column that is the same for all messages of a class."""
+    return value  # type: ignore[return-value]
 
 
 class Serialisable:
@@ -90,45 +118,107 @@ def _dumped(value: Serialisable, info: Any) -> Any:
     return parts.to_python(value.to_dict(), include=info.include, exclude=info.exclude)
 
 
-def _scanned(column: str, words: str) -> Any:
-    """A property of messages: the value that a scan of their text has in a common column."""
+MOST_NUMBER = (1 << 63) - 1
 
-    def value_of(message: Message) -> Any:
+
+def text_or_none(value: Any) -> str | None:
+    """A text; None for anything else: what a text column has of a value."""
+    return value if isinstance(value, str) else None
+
+
+def number_or_none(value: Any) -> int | None:
+    """A whole number that a column of 64 bits holds; None for anything else."""
+    fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST_NUMBER
+    return int(value) if fits else None
+
+
+def name_of(value: Any) -> str | None:
+    """The name of a member of an enum of numbers, the value of one of texts; None for anything else."""
+    if isinstance(value, str):
+        return str(getattr(value, "value", value))
+    name = getattr(value, "name", None)
+    return name if isinstance(name, str) else None
+
+
+def moment(**after: float) -> datetime | None:
+    """The moment so many ``seconds``, or other parts of a timedelta, after 1970, in UTC, to the microsecond; None
+    before the year 1 and after 9999."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(**after)
+    except OverflowError:
+        return None
+
+
+class _Scanned:
+    """A common column as a scan of a message's text has it. In a class with a field of that name it is the field."""
+
+    def __init__(self, column: str, convert: Callable[[Any], Any], words: str) -> None:
+        self.column, self.convert, self.__doc__ = column, convert, words
+
+    def __get__(self, message: Any, owner: type) -> Any:
+        if _is_field(owner, self.column):
+            if message is None or self.column not in vars(message):  # so that a dataclass finds no default
+                raise AttributeError(f"{owner.__name__} has no value of {self.column} here", name=self.column)
+            return vars(message)[self.column]
+        return self if message is None else self._found(message)
+
+    def __set__(self, message: Any, value: Any) -> None:
+        owner: type = type(message)
+        if not _is_field(owner, self.column):
+            raise AttributeError(f"{self.column} of {owner.__name__} is computed and cannot be set")
+        vars(message)[self.column] = value
+
+    def _found(self, message: Any) -> Any:
         wire = _wire_of(type(message))
+        if self.column == "wire":
+            return wire.name
         batch = next(iter(registry.scanning()(wire.text(message).encode(), wire=wire.name)))
-        if not batch.valid(column)[0]:
+        if not batch.valid(self.column)[0]:
             return None
-        value = batch[column][0]
-        if column == "time":
-            return moment(microseconds=int(value))
-        return value if isinstance(value, str) else int(value)
+        value = batch[self.column][0]
+        return self.convert(value if isinstance(value, str) else int(value))
 
-    return property(value_of, doc=words)
+
+@cache
+def _is_field(cls: Any, name: str) -> bool:
+    """True if a class, or one that it inherits from, has a field of that name: it is annotated."""
+    return any(name in _annotations(base) for base in cls.__mro__)
+
+
+def _annotations(cls: type) -> Mapping[str, Any]:
+    if not hasattr(type, "__annotate__"):
+        return vars(cls).get("__annotations__", {})  # type: ignore[no-any-return]
+    lazy = import_module("annotationlib")  # since Python 3.14, where a name in them may be still to come
+    return lazy.get_annotations(cls, format=lazy.Format.FORWARDREF)  # type: ignore[no-any-return]
+
+
+def _scanned(column: str, convert: Callable[[Any], T], words: str) -> common[T]:
+    return _Scanned(column, convert, words)  # type: ignore[return-value]
 
 
 class Message(Serialisable):
-    """A message of any wire.
+    """A message of any wire. Those of the built-in wires are of this class, and so is one of a registered wire that
+    inherits from it.
 
     ``wire kind sender receiver conversation sequence time subject`` have the values of these columns of a scan, or
-    None. They are computed on each access.
+    None. They are computed on each access and cannot be set, except what a class has fields (annotations) of that name
+    for, as a dataclass has.
     """
 
     __slots__ = ()
     if TYPE_CHECKING:
         __wire__: ClassVar[str]
 
-    @property
-    def wire(self) -> str:
-        """The name of its wire."""
-        return _wire_of(type(self)).name
-
-    kind = _scanned("kind", "Its kind (an act, an intent, a type), by the wire's own name.")
-    sender = _scanned("sender", "The sender; numbers are decimal text.")
-    receiver = _scanned("receiver", "The receiver; numbers are decimal text.")
-    conversation = _scanned("conversation", "Its conversation, session, context or correlation.")
-    sequence = _scanned("sequence", "Its number in the conversation.")
-    time = _scanned("time", "Its time, in UTC.")
-    subject = _scanned("subject", "Its topic or main text.")
+    wire = _scanned("wire", str, "The name of its wire.")
+    kind = _scanned("kind", text_or_none, "Its kind (an act, an intent, a type), by the wire's own name.")
+    sender = _scanned("sender", text_or_none, "The sender; numbers are decimal text.")
+    receiver = _scanned("receiver", text_or_none, "The receiver; numbers are decimal text.")
+    conversation = _scanned("conversation", text_or_none, "Its conversation, session, context or correlation.")
+    sequence = _scanned("sequence", number_or_none, "Its number in the conversation.")
+    time = _scanned("time", lambda value: moment(microseconds=value), "Its time, in UTC.")
+    subject = _scanned("subject", text_or_none, "Its topic or main text.")
 
 
 def refuse_unknown(cls: type, changes: Mapping[str, Any], known: Any) -> None:
@@ -142,6 +232,19 @@ def expect_mapping(fields: object, wire: str, path: str | None = None) -> None:
     """Raises DecodeError(wrong_type) for what is no mapping."""
     if not isinstance(fields, Mapping):
         raise DecodeError(Reason.WRONG_TYPE, f"expected a mapping, not {type(fields).__name__}", wire=wire, path=path)
+
+
+def expect_fields(fields: object, cls: type, wire: str, required: Iterable[str], optional: Iterable[str] = ()) -> None:
+    """Raises DecodeError(wrong_type|unknown_key|missing_field), with the field in ``path``, unless this is a mapping
+    that has all the required fields of a class and no other ones than these and the optional ones."""
+    expect_mapping(fields, wire)
+    assert isinstance(fields, Mapping)
+    for name in fields:
+        if name not in required and name not in optional:
+            raise DecodeError(Reason.UNKNOWN_KEY, f"{cls.__name__} has no field {name!r}", wire=wire, path=f"/{name}")
+    for name in required:
+        if name not in fields:
+            raise DecodeError(Reason.MISSING_FIELD, f"{name} is required", wire=wire, path=f"/{name}")
 
 
 def enc_hook(value: Any) -> Any:
@@ -175,21 +278,36 @@ def made(cls: type, fields: Mapping[str, Any]) -> Any:
     """A message of a registered wire from its plain values: of style "object" they are its JSON object, else the
     arguments of its class."""
     wire = _wire_of(cls)
-    expect_mapping(fields, wire.name)
     if wire.style == OBJECT:
         import json
 
+        expect_mapping(fields, wire.name)
         found = wire.decode(json.dumps(fields, ensure_ascii=False))
     else:
-        try:
-            found = cls(**fields)
-        except TypeError as error:
-            raise DecodeError(
-                Reason.WRONG_TYPE, f"not the fields of {cls.__name__}: {error}", wire=wire.name
-            ) from error
+        from inspect import Parameter, signature
+
+        named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        arguments = [one for one in signature(cls).parameters.values() if one.kind in named]
+        required = [one.name for one in arguments if one.default is one.empty]
+        expect_fields(fields, cls, wire.name, required, [one.name for one in arguments])
+        found = cls(**fields)
+        _expect_same_types(found, wire)
     if not isinstance(found, cls):
         raise DecodeError(Reason.UNKNOWN_KIND, f"this is {type(found).__name__}, not {cls.__name__}", wire=wire.name)
     return found
+
+
+def _expect_same_types(message: Any, wire: Wire) -> None:
+    """Raises DecodeError(wrong_type) unless the wire reads from a message's text values of the same types."""
+    try:
+        read = wire.plain_values(wire.decode(wire.text(message)))
+    except Exception as error:
+        text = f"these are not the values of a {type(message).__name__}: {error}"
+        raise DecodeError(Reason.WRONG_TYPE, text, wire=wire.name) from error
+    for name, value in wire.plain_values(message).items():
+        if type(value) is not type(read.get(name)):
+            text = f"{name} cannot be {type(value).__name__} here"
+            raise DecodeError(Reason.WRONG_TYPE, text, wire=wire.name, path=f"/{name}")
 
 
 def _wire_of(cls: type) -> Wire:
@@ -197,44 +315,6 @@ def _wire_of(cls: type) -> Wire:
     if name is None:
         raise TypeError(f"{cls.__name__} is not a message class of any wire: register its wire")
     return registry.wire(name)
-
-
-MOST_NUMBER = (1 << 63) - 1
-
-
-def text_or_none(value: Any) -> str | None:
-    """A text; None for anything else: what a text column has of a value."""
-    return value if isinstance(value, str) else None
-
-
-def number_or_none(value: Any) -> int | None:
-    """A whole number that a column of 64 bits holds; None for anything else."""
-    fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST_NUMBER
-    return int(value) if fits else None
-
-
-def name_of(value: Any) -> str | None:
-    """The name of a member of an enum of numbers, the value of one of texts; None for anything else."""
-    if isinstance(value, str):
-        return str(getattr(value, "value", value))
-    name = getattr(value, "name", None)
-    return name if isinstance(name, str) else None
-
-
-def column(name: str, convert: Callable[[Any], Any], words: str) -> Any:
-    """A property of messages that gives another attribute of theirs, in the form of a column of a scan."""
-    return property(lambda message: convert(getattr(message, name)), doc=words)
-
-
-def moment(**after: float) -> datetime | None:
-    """The moment so many ``seconds``, or other parts of a timedelta, after 1970, in UTC, to the microsecond; None
-    before the year 1 and after 9999."""
-    from datetime import UTC, datetime, timedelta
-
-    try:
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(**after)
-    except OverflowError:
-        return None
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

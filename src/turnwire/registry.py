@@ -18,7 +18,7 @@ from turnwire import _backend
 from turnwire.contract import FORMATS, FormatWire, Wire, record_bytes, type_fault
 from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any, Literal, overload
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from turnwire import csp, kick, nslip, sap, sstp
     from turnwire.errors import Issue
+    from turnwire.message import Message
 
     Kinds = tuple[dict[str, Wire], int, dict[str, Wire], dict[str, FormatWire], tuple[str, ...], tuple[str, ...]]
 
@@ -310,7 +311,7 @@ def _wire_of(message: object) -> Wire:
     return wire(name)
 
 
-def encode(message: Any, strict: bool = True) -> str:
+def encode(message: Message | csp.Document | csp.Preamble | csp.Junk, strict: bool = True) -> str:
     """Writes a message as the canonical text of its wire.
 
     ``strict=False`` writes back what was read, with its issues. Raises EncodeError: wrong_type for an object that
@@ -320,7 +321,7 @@ def encode(message: Any, strict: bool = True) -> str:
     return found.encode(message) if strict else found.text(message)
 
 
-def check(message: Any, **context: Any) -> list[Issue]:
+def check(message: Message | csp.Document | csp.Preamble | csp.Junk, **context: Any) -> list[Issue]:
     """Lists the issues of a message of any wire, as the wire's own ``check`` finds them.
 
     ``context``: further arguments of that ``check`` (see the wire's page). Raises EncodeError(wrong_type) for an object

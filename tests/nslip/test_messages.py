@@ -151,7 +151,7 @@ def test_dicts_take_codes_too(nslip: Any) -> None:
         ({"frame": 7}, Reason.UNKNOWN_FRAME, "/frame"),
         ({"slots": {"COLOUR": 1}}, Reason.UNKNOWN_SLOT, "/slots/COLOUR"),
         ({"slots": [1]}, Reason.WRONG_TYPE, "/slots"),
-        ({"other": 1}, Reason.UNKNOWN_SLOT, "/other"),
+        ({"other": 1}, Reason.UNKNOWN_KEY, "/other"),
         ({"extra": 5}, Reason.WRONG_TYPE, "/extra"),
         ({"extra": [5]}, Reason.WRONG_TYPE, "/extra/0"),
         ({"extra": [{"prefix": "x"}]}, Reason.WRONG_TYPE, "/extra/0"),

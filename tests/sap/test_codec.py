@@ -221,7 +221,7 @@ def test_messages_are_copied_pickled_and_dataclasses() -> None:
         assert other == task
         assert other is not task
         assert other.fields is not task.fields
-    assert task != sap.Result.from_dict(task.fields)
+    assert task != sap.Result.of(task.fields)
     assert task.replace(tags=["x"]).extra == {"unknown": 1}
     assert dataclasses.is_dataclass(task)
     assert [field.name for field in dataclasses.fields(sap.Ack)] == ["message_id", "correlation_id", "status", "reason"]

@@ -36,7 +36,7 @@ def test_none_is_null_where_null_means_something_and_takes_any_other_field_away(
     nullable = {field.name for field in cls.TABLE.fields if field.nullable}
     assert {member.name for member in cls.MEMBERS.values()} == {field.name for field in cls.TABLE.fields}
     for attribute, member in cls.MEMBERS.items():
-        record = cls.from_dict({member.name: "x"})
+        record = cls.of({member.name: "x"})
         setattr(record, attribute, None)
         assert record.fields == ({member.name: None} if member.name in nullable else {}), attribute
         delattr(record, attribute)
@@ -166,7 +166,7 @@ def test_moments_of_which_one_letter_is_another(place):
     """They are told where they are none, however quickly they are looked at."""
     for sign in "-:TZtz0129 /.+x\u00e9":
         for stamp in (STAMP[:place] + sign + STAMP[place + 1 :], STAMP[:place] + sign + STAMP[place:], STAMP[:place]):
-            message = sap.Task.from_dict({**copy.deepcopy(TASK), "issuedAt": stamp})
+            message = sap.Task.of({**copy.deepcopy(TASK), "issuedAt": stamp})
             found = read_time(stamp)
             good = found is not None and found[1]
             assert ("/issuedAt" in [issue.where for issue in sap.check(message)]) is not good, stamp

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hmac
 from collections import OrderedDict
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
 from turnwire.checklists import ClauseFault, Recent, RecordChecklist
@@ -24,6 +24,9 @@ from turnwire.conversion.shapes import ABSENT, Facts, Fields, Shape, parsed, poi
 from turnwire.errors import ConvertError, DecodeError, Issue, Reason, WireError, expect, expect_number
 from turnwire.json import text as json_text
 from turnwire.registry import encode, reading, wire_of
+
+if TYPE_CHECKING:
+    from turnwire.message import Message
 
 
 class Converted(NamedTuple):
@@ -57,7 +60,7 @@ class ConvertOptions(NamedTuple):
 
 
 def convert(
-    message: Any,
+    message: Message,
     to: str,
     *,
     context: Context | None = None,

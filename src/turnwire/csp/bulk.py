@@ -10,8 +10,6 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from turnwire import _backend
 from turnwire._lazy import Deferred
 from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
@@ -22,6 +20,7 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.pairs import AnswerPattern, Key, PairRule, Work
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from turnwire.csp.messages import CspMessage, Template
@@ -55,6 +54,8 @@ def refusal(raw: bytes) -> Refusal | None:
 
 
 def _spans(rows: NDArray[Any], name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    import numpy as np
+
     offsets, lengths = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
     _core.text_spans(rows, len(rows), BULK_TEXTS.index(name), offsets, lengths)
     return offsets, lengths
@@ -62,6 +63,8 @@ def _spans(rows: NDArray[Any], name: str) -> tuple[NDArray[np.int64], NDArray[np
 
 @lru_cache(len(BULK_TEXTS))
 def _places(name: str) -> NDArray[np.int32]:
+    import numpy as np
+
     found = np.full(16, -1, np.int32)
     for kind, names in enumerate(BULK_SPANS[kind] for kind in BULK_KINDS):
         if name in names:
@@ -72,6 +75,8 @@ def _places(name: str) -> NDArray[np.int32]:
 
 def _move(rows: NDArray[Any], distances: NDArray[np.int64]) -> None:
     """Adds to each row's places: that of the record, and those of its texts."""
+    import numpy as np
+
     places = rows.view(np.int32).reshape(len(rows), ROW_WIDTH)
     places[:, 0] += distances.astype(np.int32)
     for column in range(_FIRST_SPAN, ROW_WIDTH, 2):

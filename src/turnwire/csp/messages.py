@@ -17,9 +17,19 @@ from turnwire.errors import DecodeError, Issue, Reason, expect
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Self
+    from typing import Self, TypedDict, Unpack
 
     from turnwire.csp.fileop import Plan, Resolver
+
+    class Changes(TypedDict, total=False):
+        """The arguments of ``replace``."""
+
+        sender: str | None
+        receiver: str | None
+        ctx: str | None
+        intent: Intent | str | None
+        block: AnyBlock | None
+
 
 Fields = list[tuple[str, str]]
 FieldsLike = Mapping[str, str] | Iterable[tuple[str, str]]
@@ -61,13 +71,7 @@ class _Parts(_Record, contract.Serialisable):
         """Restores the record from the result of :meth:`to_dict`. Raises
         DecodeError(missing_field|unknown_key|wrong_type) with the field in ``path``; values are validated when the
         record is written or checked."""
-        contract.expect_mapping(fields, WIRE)
-        for name in fields:
-            if name not in cls.__match_args__:
-                raise _fault(Reason.UNKNOWN_KEY, f"{cls.__name__} has no field {name!r}", f"/{name}")
-        for name in cls.__match_args__:
-            if name not in fields:
-                raise _fault(Reason.MISSING_FIELD, f"{name} is required", f"/{name}")
+        contract.expect_fields(fields, cls, WIRE, cls.__match_args__)
         return cls(**{name: _part(name, fields[name]) for name in cls.__match_args__})
 
     def replace(self, **changes: Any) -> Self:
@@ -97,7 +101,8 @@ def _plain(value: Any) -> Any:
 def _part(name: str, value: Any) -> Any:
     """A value of ``to_dict`` as the constructors take it."""
     if not _fits(value, _PARTS.get(name, _TEXT)):
-        raise _fault(Reason.WRONG_TYPE, f"{name} cannot be {type(value).__name__} here", f"/{name}")
+        text = f"{name} cannot be {type(value).__name__} here"
+        raise DecodeError(Reason.WRONG_TYPE, text, wire=WIRE, path=f"/{name}")
     if name == "block" and value is not None:
         kind = value.get("kind")
         cls: Any = CLASSES.get(kind) if isinstance(kind, str) else None
@@ -106,10 +111,6 @@ def _part(name: str, value: Any) -> Any:
 
 
 _INTENTS = {intent.value: intent for intent in Intent}
-
-
-def _fault(reason: Reason, text: str, path: str) -> DecodeError:
-    return DecodeError(reason, text, wire=WIRE, path=path)
 
 
 _TEXT = {"type": ["string", "null"]}
@@ -368,14 +369,18 @@ class CspMessage(_Parts, contract.Message):
             state[1].pop("_source", None)
         return state
 
-    wire = WIRE
+    if TYPE_CHECKING:
+
+        def replace(self, **changes: Unpack[Changes]) -> Self: ...  # type: ignore[override]
+
+    wire = contract.constant(WIRE)
     kind = contract.column("intent", contract.name_of, "The intent.")
     conversation = contract.column("ctx", contract.text_or_none, "``ctx``.")
 
-    sequence = time = None
+    sequence = time = contract.constant(None)
     """CSP/1 has neither numbers nor times."""
 
-    @property
+    @contract.common
     def subject(self) -> str | None:
         """The id of the block."""
         return None if self.block is None else self.block.id
@@ -429,16 +434,10 @@ class Template(_Parts, contract.Message):
         self.mode = mode
         self.line = line
 
-    wire = WIRE
-    kind = "TEMPLATE"  # a template has no other common value
+    wire = contract.constant(WIRE)
+    kind = contract.constant("TEMPLATE")  # a template has no other common value
 
-    sender = receiver = conversation = sequence = time = subject = None
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Restores the template from the result of :meth:`to_dict`; ``mode`` may be left out."""
-        contract.expect_mapping(fields, WIRE)
-        return super().from_dict({"mode": False, **fields})
+    sender = receiver = conversation = sequence = time = subject = contract.constant(None)
 
     def compact(self) -> Template:
         """The same template with one order per line: ``TASK REQ:x IN:y``, ``RESULT{STATUS,DATA[file:line]}``."""

@@ -1,14 +1,13 @@
 """KickLang: Space Format documents, envelopes between agents, and a monitor of their two loops."""
 
-from turnwire._lazy import attach
-from turnwire.contract import OBJECT, built_in
+from turnwire import _lazy, contract as _contract
 
-__all__, __getattr__, __dir__ = attach(__name__)
+__all__, __getattr__, __dir__ = _lazy.attach(__name__)
 
-DESCRIPTOR = built_in(
+DESCRIPTOR = _contract.built_in(
     "kick",
     "KickLang",
-    OBJECT,
+    _contract.OBJECT,
     detect=".space:detect",
     decode=".space:read",
     message=".codec:Envelope",

@@ -18,12 +18,25 @@ from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-    from typing import Self
+    from typing import Self, TypedDict, Unpack
 
     from turnwire.contract import Refusal
     from turnwire.errors import Issue
     from turnwire.kick.rules import Policy
     from turnwire.kick.space import Space
+
+    class Changes(TypedDict, total=False):
+        """The arguments of ``replace``."""
+
+        id: str
+        timestamp: str
+        sender: str
+        receiver: str
+        type: MessageType | str
+        channel: str
+        content: str
+        correlation_id: str | None
+        extra: dict[str, Any]
 
 
 def message_type(value: Any) -> Any:
@@ -172,13 +185,13 @@ class EnvelopeMethods(contract.Message):
 
     __init__.__qualname__ = "Envelope.__init__"
 
-    wire = WIRE
+    wire = contract.constant(WIRE)
     kind = contract.column("type", contract.name_of, "``type``.")
     conversation = contract.column("correlation_id", contract.text_or_none, "``correlation_id``.")
     subject = contract.column("channel", contract.text_or_none, "``channel``.")
-    sequence = None  # envelopes have no numbers
+    sequence = contract.constant(None)  # envelopes have no numbers
 
-    @property
+    @contract.common
     def time(self) -> datetime | None:
         """The time of ``timestamp``, UTC by default; None if it is invalid or before the year 1."""
         found = seconds(self.timestamp) if isinstance(self.timestamp, str) else None
@@ -199,7 +212,7 @@ class EnvelopeMethods(contract.Message):
         """The family of the channel ("command" in ``⫻command/dispatch``), or None if the channel has none."""
         return channel_parts(self.channel)[0]
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: Unpack[Changes]) -> Self:  # type: ignore[override]
         """A copy with some fields replaced; ``extra`` is copied."""
         values = dict(zip((*FIELDS, "extra"), state(_handed_out(self)), strict=True))
         contract.refuse_unknown(type(self), changes, values)

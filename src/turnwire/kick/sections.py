@@ -9,7 +9,7 @@ from typing import Any, Self
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.spec import PARTS, SIGIL, WIRE
-from turnwire.message import Serialisable, expect_mapping, refuse_unknown
+from turnwire.message import Serialisable, expect_fields, refuse_unknown
 
 BOM = "\ufeff"
 AT_LINE_START = "\n" + SIGIL
@@ -119,13 +119,11 @@ class Section(Serialisable):
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """Restores a section from the result of :meth:`to_dict`. Raises DecodeError with the part in ``path`` for an
         unknown key, a value that is not text, a missing name, and values that the constructor rejects."""
-        expect_mapping(fields, WIRE)
+        expect_fields(fields, cls, WIRE, ("name",), PARTS)
         for part, value in fields.items():
-            if part not in PARTS or not isinstance(value, str | None):
-                text = f"the parts of a section are {', '.join(PARTS)}, all text"
+            if not isinstance(value, str | None):
+                text = f"{part} cannot be {type(value).__name__} here"
                 raise DecodeError(Reason.WRONG_TYPE, text, wire=WIRE, path=f"/{part}")
-        if "name" not in fields:
-            raise DecodeError(Reason.MISSING_FIELD, "name is required", wire=WIRE, path="/name")
         try:
             return cls(**fields)
         except EncodeError as error:

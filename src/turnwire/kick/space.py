@@ -23,13 +23,27 @@ from turnwire.kick.sections import Section, has_section, header_line, header_tex
 from turnwire.kick.spec import BOM_ISSUE, DOCUMENT, HEADER_ISSUES, SIGIL, SIGIL_BYTES, TYPES, WIRE
 
 if TYPE_CHECKING:
+    from typing import TypedDict, Unpack
+
     from typing_extensions import Buffer
 
     from turnwire.kick.codec import Envelope
 
+    class Changes(TypedDict, total=False):
+        """The arguments of ``replace``."""
+
+        preamble: str
+        sections: Iterable[Section]
+        issues: Iterable[Issue]
+        bom: bool
+        fences: bool
+        stuffing: bool
+
+
 ANSWER = "answer"
 """The name of the channel, or the type of the first section, of an answer."""
-_NAMES = ("preamble", "sections", "issues", "bom", "fences", "stuffing")
+_OPTIONS = ("fences", "stuffing")
+_NAMES = ("preamble", "sections", "issues", "bom", *_OPTIONS)
 _new = tuple.__new__  # makes an Issue in half the time: a header of four bytes may have one
 
 __all__ = ["Section", "Space", "parse_space"]
@@ -97,11 +111,11 @@ class Space(contract.Message):
             chunks.append(text)
         return "".join(chunks)
 
-    wire = WIRE
-    kind = DOCUMENT
-    sender = receiver = conversation = sequence = time = None  # a document has a subject alone
+    wire = contract.constant(WIRE)
+    kind = contract.constant(DOCUMENT)
+    sender = receiver = conversation = sequence = time = contract.constant(None)  # a document has a subject alone
 
-    @property
+    @contract.common
     def subject(self) -> str | None:
         """The first header line."""
         if not self.sections:
@@ -111,20 +125,20 @@ class Space(contract.Message):
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the text, under ``document``, and the options with which it was read, except defaults."""
-        options = ("fences", "stuffing")
-        return {"document": self.text(strict=False), **{name: True for name in options if getattr(self, name)}}
+        return {"document": self.text(strict=False), **{name: True for name in _OPTIONS if getattr(self, name)}}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """Restores a document from the result of :meth:`to_dict`, leniently. Raises DecodeError."""
-        contract.expect_mapping(fields, WIRE)
-        text = fields.get("document")
-        if not isinstance(text, str):
-            raise DecodeError(Reason.WRONG_TYPE, "document must be text", wire=WIRE, path="/document")
-        options = {name: bool(fields.get(name)) for name in ("fences", "stuffing")}
-        return cls(**parse_space(text, mode="lenient", **options)._values())
+        contract.expect_fields(fields, cls, WIRE, ("document",), _OPTIONS)
+        for name, value in fields.items():
+            if not isinstance(value, bool if name in _OPTIONS else str):
+                text = f"{name} cannot be {type(value).__name__} here"
+                raise DecodeError(Reason.WRONG_TYPE, text, wire=WIRE, path=f"/{name}")
+        options = {name: fields.get(name, False) for name in _OPTIONS}
+        return cls(**parse_space(fields["document"], mode="lenient", **options)._values())
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: Unpack[Changes]) -> Self:  # type: ignore[override]
         """Returns a copy with some attributes replaced; the sections are shared."""
         values = self._values()
         contract.refuse_unknown(type(self), changes, values)
@@ -132,12 +146,13 @@ class Space(contract.Message):
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
-        options = {name: {"type": "boolean"} for name in ("fences", "stuffing")}
+        options = {name: {"type": "boolean"} for name in _OPTIONS}
         return {
             "type": "object",
             "title": "Space document",
             "properties": {"document": {"type": "string"}, **options},
             "required": ["document"],
+            "additionalProperties": False,
         }
 
     def __repr__(self) -> str:

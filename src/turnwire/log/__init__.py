@@ -1,5 +1,5 @@
 """Scans of logs of any size: sources, batches of columns, rejects, statistics and files."""
 
-from turnwire._lazy import attach
+from turnwire import _lazy
 
-__all__, __getattr__, __dir__ = attach(__name__)
+__all__, __getattr__, __dir__ = _lazy.attach(__name__)

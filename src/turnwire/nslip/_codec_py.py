@@ -35,7 +35,7 @@ from turnwire.nslip.spec import (
     Slot,
 )
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -11,7 +11,7 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.nslip.faults import encode_fault
 from turnwire.nslip.spec import BASE62_ALPHABET, MAX_INTEGER, WIRE
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray

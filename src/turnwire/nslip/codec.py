@@ -5,7 +5,7 @@ from __future__ import annotations
 from turnwire import _backend
 from turnwire.contract import record_bytes
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason
-from turnwire.message import Message, column, expect_mapping, name_of, number_or_none, refuse_unknown, text_or_none
 from turnwire.nslip.spec import MAX_INTEGER, STRING_SLOTS, WIRE, Act, Extra, FrameType, Slot
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, TypedDict, Unpack
+
+    class Changes(TypedDict, total=False):
+        """The arguments of ``replace``."""
+
+        conv_id: int
+        turn: int
+        src: int
+        dst: int
+        act: Act
+        frame: FrameType
+        slots: dict[Slot, Any]
+        extra: dict[str, str]
 
 
 ANNOTATIONS: dict[str, Any] = {
@@ -57,7 +69,7 @@ class DataclassAttribute:
         return vars(make_dataclass("SlipMessage", ANNOTATIONS.items()))[self.name]
 
 
-class SlipMethods(Message):
+class SlipMethods(contract.Message):
     """The contract of messages for SlipMessage, and what makes it the dataclass that slipcore's is."""
 
     __dataclass_fields__ = DataclassAttribute("__dataclass_fields__")
@@ -104,23 +116,23 @@ class SlipMethods(Message):
         if not hasattr(self, "extra"):
             setattr(self, "extra", Extra())  # noqa: B010  (a slot of the classes that inherit this)
 
-    wire = WIRE
-    kind = column("act", name_of, "The name of the act.")
-    sender = column("src", str, "``src`` as decimal text.")
-    receiver = column("dst", str, "``dst`` as decimal text.")
-    conversation = column("conv_id", str, "``conv_id`` as decimal text.")
-    sequence = column("turn", number_or_none, "``turn``.")
-    time = None  # nSLIP has none
+    wire = contract.constant(WIRE)
+    kind = contract.column("act", contract.name_of, "The name of the act.")
+    sender = contract.column("src", str, "``src`` as decimal text.")
+    receiver = contract.column("dst", str, "``dst`` as decimal text.")
+    conversation = contract.column("conv_id", str, "``conv_id`` as decimal text.")
+    sequence = contract.column("turn", contract.number_or_none, "``turn``.")
+    time = contract.constant(None)  # nSLIP has none
 
-    @property
+    @contract.common
     def subject(self) -> str | None:
         """The slot TAG."""
-        return text_or_none(self.slots.get(Slot.TAG))
+        return contract.text_or_none(self.slots.get(Slot.TAG))
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: Unpack[Changes]) -> Self:  # type: ignore[override]
         """Returns a copy with some fields replaced; it shares neither slots nor extra with this message."""
         values = dict(zip((*FIELDS, "extra"), state(self), strict=True))
-        refuse_unknown(type(self), changes, values)
+        contract.refuse_unknown(type(self), changes, values)
         values["slots"] = dict(self.slots)
         values["extra"] = copy_extra(self.extra)
         cls: Any = type(self)
@@ -144,21 +156,14 @@ class SlipMethods(Message):
         """Restores the message from the result of :meth:`to_dict`; accepts both names and codes for act, frame and
         slots.
 
-        Raises DecodeError(missing_field|unknown_act|unknown_frame|unknown_slot|wrong_type|negative|too_large) with the
-        field in ``path``.
+        Raises DecodeError(missing_field|unknown_key|unknown_act|unknown_frame|unknown_slot|wrong_type|negative|
+        too_large) with the field in ``path``.
         """
-        expect_mapping(fields, WIRE)
-        for name in FIELDS[:6]:
-            if name not in fields:
-                raise _fault(Reason.MISSING_FIELD, f"{name} is required", f"/{name}")
+        contract.expect_fields(fields, cls, WIRE, FIELDS[:6], ("slots", "extra"))
         for name in FIELDS[:4]:
             _expect_number(fields[name], f"/{name}")
-        unknown = fields.keys() - set(FIELDS) - {"extra"}
-        if unknown:
-            name = min(map(str, unknown))
-            raise _fault(Reason.UNKNOWN_SLOT, f"a message has no field {name!r}", f"/{name}")
         slots = {} if fields.get("slots") is None else fields["slots"]
-        expect_mapping(slots, WIRE, "/slots")
+        contract.expect_mapping(slots, WIRE, "/slots")
         extra = _extra_from(() if fields.get("extra") is None else fields["extra"])
         codes = {str(int(slot)): int(slot) for slot in Slot}  # which are text where they are keys of JSON
         by_slot = {

@@ -1,5 +1,5 @@
 """One self-contained page about a log: volume, senders and receivers, conversations, latencies, rejects, tokens."""
 
-from turnwire._lazy import attach
+from turnwire import _lazy
 
-__all__, __getattr__, __dir__ = attach(__name__)
+__all__, __getattr__, __dir__ = _lazy.attach(__name__)

@@ -129,7 +129,7 @@ def make_task(capability: str, payload: Mapping[str, Any], **fields: Unpack[Task
     }
     made["replyTo"] = {"endpoint": get("reply_to"), "expectAck": get("expect_ack")}
     made |= {name: _given(made[name]) for name in ("target", "outputContract", "telemetry", "replyTo")}
-    return Task.from_dict(plain(_given({**made, "tags": get("tags"), "meta": get("meta")})))
+    return Task.of(plain(_given({**made, "tags": get("tags"), "meta": get("meta")})))
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any] | None:
@@ -223,7 +223,7 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     kept = {name: value for name, value in fields.items() if value is not None or name == "output"}
     if outcome.output is NOTHING:
         del kept["output"]
-    return Result.from_dict(plain(kept))
+    return Result.of(plain(kept))
 
 
 def _status_of(outcome: Outcome, said: Alignment | None) -> tuple[Status, AgentError | None]:

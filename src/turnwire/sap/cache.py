@@ -165,7 +165,7 @@ class Hit(NamedTuple):
 
     def result(self, task: Task, producer: str | Producer, *, now: Moment | None = None) -> Result:
         """The Result of ``task`` with the cached output and its evidence (section 6)."""
-        evidence = CacheEvidence.from_dict({"hit": True, "cacheKey": self.cache_key, "ageSec": self.age_sec})
+        evidence = CacheEvidence.of({"hit": True, "cacheKey": self.cache_key, "ageSec": self.age_sec})
         vetted = self.record["alignment"] == spec.Alignment.VALID
         then = {"principle": "constitution", "status": "PASS", "notes": "vetted when it was stored"}
         outcome = Outcome(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire.json import _codec_py as _core
+
+    Object = TypeVar("Object", bound=JsonObject)
 else:
     _core = _backend.load("json.codec")
 
@@ -119,13 +121,24 @@ def _is_doubtful(message: Any) -> bool:
     return any(issue.severity == "warning" for issue in conditions(message))
 
 
-def fault(fields: dict[str, Any]) -> Refusal | None:
-    """The refusal of an object by ``decode``: reason, words, JSON pointer; None if it does not."""
-    texts = [fields[name] for name in _TEXTS & fields.keys()]
-    # each field that is a text in a message is described by a JSON Schema instead (section 9 prints some)
-    if texts and all(isinstance(one, dict) and not _SCHEMA_WORDS.isdisjoint(one) for one in texts):
-        return Reason.LOOK_ALIKE, "this is a JSON Schema of SAP, not a message", ""
-    kind = kind_of(fields)
+def from_fields(cls: type[Object], fields: dict[str, Any]) -> Object:
+    """An object of a class, or a message of any kind for :class:`Message`, over a dict, which is not copied. Raises
+    DecodeError."""
+    kind: Any = cls if hasattr(cls, "TABLE") else kind_of(fields)
+    if (found := fault(fields, kind)) is not None:
+        raise json_text.refusal(None, WIRE, *found)
+    return kind.of(fields)  # type: ignore[no-any-return]
+
+
+def fault(fields: dict[str, Any], kind: type[JsonObject] | None = None) -> Refusal | None:
+    """The refusal of an object by ``decode``: reason, words, JSON pointer; None if it does not. kind: its class, where
+    that is known."""
+    if kind is None:
+        texts = [fields[name] for name in _TEXTS & fields.keys()]
+        # each field that is a text in a message is described by a JSON Schema instead (section 9 prints some)
+        if texts and all(isinstance(one, dict) and not _SCHEMA_WORDS.isdisjoint(one) for one in texts):
+            return Reason.LOOK_ALIKE, "this is a JSON Schema of SAP, not a message", ""
+        kind = kind_of(fields)
     if kind is None:
         return Reason.UNKNOWN_KIND, "this object does not look like a Task, Result, Ack or Nack", ""
     for finding in findings(fields, kind.TABLE):
@@ -196,7 +209,7 @@ def _message(message: JsonObject | Mapping[str, Any]) -> Message:
     if isinstance(message, Message):
         return message
     if isinstance(message, Mapping) and (kind := kind_of(message)) is not None:
-        return kind.from_dict(message)
+        return kind.of(dict(message))
     known = ", ".join(table.name for table in MESSAGES)
     raise EncodeError(Reason.UNKNOWN_KIND, f"encode expects one of {known}, not {type(message).__name__}", wire=WIRE)
 

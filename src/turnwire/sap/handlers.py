@@ -214,7 +214,7 @@ class Job:
 
     def copy(self) -> Task:
         """A copy of the task, for a caller that may change it."""
-        return Task.from_dict(pickle.loads(pickle.dumps(self.task._fields, pickle.HIGHEST_PROTOCOL)))
+        return Task.of(pickle.loads(pickle.dumps(self.task._fields, pickle.HIGHEST_PROTOCOL)))
 
     def drop_task(self) -> None:
         """Keeps the text alone, which is much smaller than the objects that are made of it."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cast, overload
 
 from turnwire import message as contract
-from turnwire.errors import DecodeError, Reason, nearest
+from turnwire.errors import nearest
 from turnwire.json.fields import Field, FieldKind, Table
 from turnwire.json.lazy_object import LazyObject, forget_text, maker, plain as plain, set_fields
 from turnwire.sap.spec import (
@@ -77,11 +77,12 @@ class JsonObject(LazyObject, contract.Serialisable):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Wraps the given dict, including unknown fields, without copying or checking it. Raises
-        DecodeError(wrong_type) for anything that is not a mapping."""
-        if type(fields) is not dict:
-            contract.expect_mapping(fields, WIRE)
-        return cls.of(fields if isinstance(fields, dict) else dict(fields))
+        """Restores an object from the result of :meth:`to_dict`; values are copied, unknown fields kept. Raises
+        DecodeError like ``decode``. (``of`` wraps a dict without checking it.)"""
+        from turnwire.sap.codec import from_fields
+
+        contract.expect_mapping(fields, WIRE)
+        return from_fields(cls, plain(fields))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns a deep copy of the fields as JSON values."""
@@ -89,7 +90,7 @@ class JsonObject(LazyObject, contract.Serialisable):
 
     def replace(self, **values: Any) -> Self:
         """Returns a copy with some fields changed; unknown fields are kept."""
-        made = self.from_dict(self.to_dict())
+        made = self.of(self.to_dict())
         for name, value in values.items():
             if name not in self.MEMBERS:
                 raise TypeError(_unknown(type(self), name))
@@ -138,13 +139,23 @@ class JsonObject(LazyObject, contract.Serialisable):
         return f"{type(self).__name__}({shown})"
 
     def __copy__(self) -> Self:
-        return self.from_dict(dict(self.fields))
+        return self.of(dict(self.fields))
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
         from turnwire.sap.schema import json_schema, schema_of
 
         return schema_of(cls.TABLE) if hasattr(cls, "TABLE") else contract.without_dialect(json_schema())
+
+
+class _TypeForHooks(type):
+    @property
+    def __attrs_attrs__(cls) -> NoReturn:
+        raise TypeError("a class of SAP does not name all that its objects keep: use turnwire.enc_hook and dec_hook")
+
+
+class _ForHooks(metaclass=_TypeForHooks):
+    """The type of the fields of a class: whoever looks into it (cattrs) would read and write these alone."""
 
 
 class _DataclassPart:
@@ -168,7 +179,7 @@ class _DataclassPart:
         strange = record is not None and any(hasattr(owner, name) for name in names if name not in owner.MEMBERS)
         if strange or not all(name.isidentifier() and not iskeyword(name) for name in names):
             raise AttributeError(self._name)
-        fields = [(name, Any) for name in names]
+        fields = [(name, _ForHooks if record is None else Any) for name in names]
         return vars(make_dataclass(owner.__name__, fields, init=False, repr=False, eq=False))[self._name]
 
 
@@ -264,7 +275,7 @@ class JsonField(Generic[T]):
 def _shown(value: Any, shape: type[Any]) -> Any:
     """A value as its shape shows it; as it is where it has the wrong type."""
     if issubclass(shape, JsonObject):
-        return shape.from_dict(value) if isinstance(value, dict) else value
+        return shape.of(value) if isinstance(value, dict) else value
     return shape._value2member_map_.get(value, value) if isinstance(value, str) else value
 
 
@@ -419,8 +430,8 @@ class AgentError(JsonObject, section="8", name="Error"):
     details: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT)
 
 
-def _text_at(*paths: str, words: str) -> Any:
-    """A property of messages: the text at the first of these paths that has one."""
+def _text_at(*paths: str, words: str) -> contract.common[str | None]:
+    """A common column: the text at the first of these paths that has one."""
 
     def found(message: JsonObject) -> str | None:
         for path in paths:
@@ -431,7 +442,7 @@ def _text_at(*paths: str, words: str) -> Any:
                 return value
         return None
 
-    return property(found, doc=words)
+    return property(found, doc=words)  # type: ignore[return-value]
 
 
 class Message(JsonObject, contract.Message):
@@ -440,44 +451,26 @@ class Message(JsonObject, contract.Message):
     __slots__ = ()
     __wire__ = WIRE
 
-    wire = WIRE
+    wire = contract.constant(WIRE)
 
-    @property
+    @contract.common
     def kind(self) -> str:
         """Task, Result, Ack or Nack."""
         return self.TABLE.name
 
     sender = _text_at("issuer/agentId", "producer/agentId", words="The agentId of the issuer or the producer.")
-    receiver = None  # a task goes to whoever has its capability; its ``target`` may name an agent
+    receiver = contract.constant(None)  # a task goes to whoever has its capability; its ``target`` may name an agent
     conversation = _text_at("correlationId", words="``correlationId``.")
     subject = _text_at("target/capability", words="The capability of the target.")
-    sequence = None  # SAP has no numbers
+    sequence = contract.constant(None)  # SAP has no numbers
 
-    @property
+    @contract.common
     def time(self) -> datetime | None:
         """The moment of ``issuedAt`` or ``reportedAt``."""
         fields = fields_of(self)
         text = fields.get("issuedAt", fields.get("reportedAt"))
         found = read_time(text) if isinstance(text, str) else None
         return None if found is None else found[0]
-
-    @classmethod
-    def _validated(cls, value: Any) -> Any:
-        """A message, or one of the fields of one, which have to be sound. Raises DecodeError."""
-        if isinstance(value, cls):
-            return value
-        from turnwire.sap.codec import fault, kind_of
-
-        contract.expect_mapping(value, WIRE)
-        fields = plain(value)
-        found = fault(fields)
-        if found is not None:
-            raise DecodeError(found[0], found[1], wire=WIRE, path=found[2])
-        kind = kind_of(fields)
-        if kind is None or not issubclass(kind, cls):
-            name = "nothing of SAP" if kind is None else kind.__name__
-            raise DecodeError(Reason.UNKNOWN_KIND, f"this is {name}, not {cls.__name__}", wire=WIRE)
-        return kind.from_dict(fields)
 
 
 class Task(Message, section="4.1"):

@@ -1,5 +1,5 @@
 """Sessions: events for a model to reread, as compact lossless text that reveals damage."""
 
-from turnwire._lazy import attach
+from turnwire import _lazy
 
-__all__, __getattr__, __dir__ = attach(__name__)
+__all__, __getattr__, __dir__ = _lazy.attach(__name__)

@@ -38,9 +38,9 @@ class Fields(dict[str, Any]):
         self[name] = value
 
 
-def _header(name: str, words: str) -> Any:
-    """A property of messages that is a field of their header."""
-    return property(lambda message: fields_of(message)["header"].get(name), doc=words)
+def _header(name: str, words: str) -> contract.common[Any]:
+    """An attribute of messages that is a field of their header."""
+    return property(lambda message: fields_of(message)["header"].get(name), doc=words)  # type: ignore[return-value]
 
 
 class Message(LazyObject, contract.Message):
@@ -86,23 +86,23 @@ class Message(LazyObject, contract.Message):
             return {}
         return {key: value for key, value in self.fields.items() if key not in ("header", "payload")}
 
-    @property
+    @contract.common
     def kind(self) -> Any:
         """``header.kind`` as given."""
         return fields_of(self)["header"].get("kind")
 
-    wire = WIRE
+    wire = contract.constant(WIRE)
     sender = contract.column("actor_id", contract.text_or_none, "``header.actor_id``.")
     conversation = contract.column("session_id", contract.text_or_none, "``header.session_id``.")
     sequence = contract.column("logical_clock", contract.number_or_none, "``header.logical_clock``.")
-    time = None  # SSTP has no times
+    time = contract.constant(None)  # SSTP has no times
 
-    @property
+    @contract.common
     def receiver(self) -> str | None:
         """The one agent that a query is directed to, or that a delegation is assigned to."""
         return self.addressee if self.kind in (Kind.QUERY, Kind.DELEGATION) else None
 
-    @property
+    @contract.common
     def subject(self) -> str | None:
         """The main text of the payload: the goal, the question, the content, the task, and so on."""
         kind: Any = getattr(self, "KIND", None)

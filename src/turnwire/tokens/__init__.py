@@ -1,5 +1,5 @@
 """Token counts and budgets, counted offline: the cost of messages in every wire and in other formats."""
 
-from turnwire._lazy import attach
+from turnwire import _lazy
 
-__all__, __getattr__, __dir__ = attach(__name__)
+__all__, __getattr__, __dir__ = _lazy.attach(__name__)

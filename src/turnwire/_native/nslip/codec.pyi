@@ -9,9 +9,7 @@ from turnwire.nslip._codec_py import (
     encode as encode,
     encode_many as encode_many,
 )
-from turnwire.nslip.message_methods import SlipMethods
 
-MessageBase = SlipMethods
 WIRE: str
 REASONS: tuple[Reason | None, ...]
 SHORT_STRING: int
