@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shlex
 import signal
 import time
@@ -156,89 +157,10 @@ FILES = {
 }
 """Files that are no context, no position and no kept head, beside the log."""
 NO_JSON, NO_TOML = "this is not JSON", "this is not TOML"
-WRONG: dict[str, str] = {
-    **dict.fromkeys((
-        "scan LOG --columns ''", "scan LOG --wire nslip --where tag", "scan LOG --wire nslip --where =3",
-        "tokens LOG --price x", "tokens LOG --price 1,2,3,4", "tokens LOG --price -1",
-        "report LOG --by day -o -", "session pack --events LOG --key 'a b'",
-        "session pack --events LOG --tokenizer none", "conform kick LOG --now yesterday",
-        "conform sstp LOG --policy LOG", "conform csp LOG --fences", "validate LOG --wire nslip --policy LOG",
-        "replay LOG --diff C0 C1 --name SRC", "scan LOG --errors skip --rejects -",
-        "scan LOG --output x.parquet --json", "scan LOG --output x.parquet --limit 3", "scan LOG --output x.xlsx",
-        "scan LOG --output -", "scan LOG --output - --format csv --rejects -",
-        "scan LOG --output - --format csv --partition-by day", "scan LOG --format csv",
-        "scan LOG --partition-by wire", "scan - --resume OUT", "scan LOG --dask local", "scan LOG --dask local -o -",
-        "scan LOG --dask local -o out --json", "scan LOG --dask local -o out --errors raise",
-        "scan LOG --dask local -o out --follow", "scan LOG --dask local -o out --resume elsewhere/manifest.ndjson",
-        "scan LOG --block-bytes 5", "scan LOG --formulas keep", "scan LOG --formulas guard -o x.parquet",
-        "scan LOG --formulas keep -o x.csv --format ndjson", "usage LOG --fences", "usage LOG --unknown keep",
-        "ledger ingest OUT -",
-    ), "Error: "),
-    "scan LOG --columns nope": "'nope'",
-    "scan LOG --columns src,src --wire nslip": "twice",
-    **dict.fromkeys((
-        "scan LOG --limit -1", "tokens LOG --max -1",
-    ), "x>=0"),
-    "scan LOG --batch-bytes 0": "1<=x",
-    "scan LOG --no": "--no",
-    "scan LOG --wire nslip --where nope=1": "nope",
-    "scan LOG --wire nslip --where act=SHOUT": "SHOUT",
-    **dict.fromkeys((
-        "scan LOG --wire nslip --where src=x", "scan LOG --wire nslip --where src=1..2 --where src=5",
-    ), "src"),
-    "scan LOG --wire nslip --where act=ASK..EVAL": "act",
-    "tokens LOG --tokenizer gpt-9": "gpt-9",
-    "tokens LOG --tokenizer gpt-4o": "'o200k_base'",
-    "tokens LOG --tokenizer openai/gpt-4-turbo": "'cl100k_base'",
-    "tokens LOG --by hour": "hour",
-    **dict.fromkeys((
-        "tokens LOG --wire morse", "conform morse LOG",
-    ), "morse"),
-    **dict.fromkeys((
-        "tokens LOG --by sessions", "usage LOG --by sessions", "stats LOG --by sessions",
-    ), "sessions"),
-    "report LOG -o x.html --max-messages 0": "x>=1",
-    "report LOG -o x.html --wire tcp": "'tcp' is not one of",
-    "apply LOG": "--root",
-    "apply LOG --root none": "none",
-    "convert LOG": "--to",
-    **dict.fromkeys((
-        "scan", "stats", "replay",
-    ), "Missing argument"),
-    **dict.fromkeys((
-        "verify URL", "ledger head URL", "scan -o URL LOG", "report -o URL LOG", "session pack -o URL LOG",
-        "session unpack -o URL LOG",
-    ), "s3://bucket/a is a URL; a local file is required"),
-    **dict.fromkeys((
-        "scan LOG --output ''", "scan LOG --rejects ''", "scan LOG --resume ''", "report LOG -o ''",
-        "tokens LOG --context ''", "convert LOG --to csp --context ''", "session pack LOG -o ''",
-        "session unpack LOG -o ''", "verify ''", "verify LOG --head ''", "replay LOG --at ''",
-        "replay LOG --name ''",
-    ), "the name is empty"),
-    "scan LOG -o x.parqet": "did you mean '.parquet'?\n",
-    "scan LOG --where actt=EVAL": "did you mean 'act'; with --wire nslip there is one\n",
-    "scan LOG --columns scroe": "did you mean 'score'; with --wire nslip there is one\n",
-    "scan LOG --wire nslip --where act=EVALL": "did you mean 'EVAL'?\n",
-    "tokens LOG --tokenizer o200kbase": "did you mean 'o200k_base'?\n",
-    "stat LOG": "Did you mean 'stats'?\n",
-    **{
-        f"{command} LOG --context {name}": f"{name}: {said}"
-        for command in ("convert --to csp", "tokens --advise")
-        for name, said in {
-            **{"deep.toml": NO_TOML, "half.toml": NO_TOML, "deep.json": NO_JSON, "half.JSON": NO_JSON},
-            **{"agents.toml": "bad_context", "twice.toml": "bad_context"},
-            "list.json": f"{NO_JSON}: a table is expected",
-        }.items()
-    },
-    **{
-        f"verify LOG --head {name}": f"{name} is not a ledger head: {'the file is empty' * (name[0] == 'e')}"
-        for name in ("deep.json", "objects.json", "null.json", "empty.json")
-    },
-    **{
-        f"scan LOG --resume {name}": "does not contain the position of a scan"
-        for name in ("deep.json", "null.json", "false.json", "list.json", "empty.json", "half.json", "half")
-    },
-}  # fmt: skip
+WRONG = {
+    case["words"]: case["says"]
+    for case in map(json.loads, (Path(__file__).parent / "wrong_use.jsonl").read_text("utf-8").splitlines())
+}
 """Wrong use -> words of the line that names it."""
 
 

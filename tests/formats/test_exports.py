@@ -519,9 +519,6 @@ def attribute(key: str, value: Any) -> dict[str, Any]:
 
 SESSION, SAYS, ASKS, ANSWER = "session-1", "what is said", {"q": "asked"}, "an answer"
 NANO = "1756720800000000000"
-FUNCTION = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": json.dumps(ASKS)}}
-FUNCTION_OF = {"id": "c1", "name": "look", "arguments": json.dumps(ASKS)}
-PARTS = [{"type": "text", "content": SAYS}, {"type": "tool_call", "id": "c1", "name": "look", "arguments": ASKS}]
 OTLP_SPAN = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "startTimeUnixNano": NANO}
 HELD: dict[str, list[dict[str, Any]]] = {}
 for line in (Path(__file__).parent / "conversations.jsonl").read_text().splitlines():
@@ -606,15 +603,6 @@ def event(name: str, **members: Any) -> dict[str, Any]:
     return {"timeUnixNano": NANO, "name": name, "attributes": [attribute(key, one) for key, one in members.items()]}
 
 
-def structured(value: Any) -> dict[str, Any]:
-    """A value as an ``AnyValue``."""
-    if isinstance(value, dict):
-        return {"kvlistValue": {"values": [{"key": key, "value": structured(one)} for key, one in value.items()]}}
-    return (
-        {"arrayValue": {"values": list(map(structured, value))}} if isinstance(value, list) else {"stringValue": value}
-    )
-
-
 def spoken(said: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """Who says what, in messages for the API of OpenAI."""
     calls = [[(one["id"], one["function"]["arguments"]) for one in message.get("tool_calls", ())] for message in said]
@@ -623,63 +611,16 @@ def spoken(said: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 ASKED, GIVEN = ("user", "why?"), ("tool", ANSWER)
 WRITTEN = json.dumps(ASKS, separators=(",", ":"))
-CONVENTIONS: dict[str, Any] = {
-    "attributes": [
-        {**OTLP_SPAN, "attributes": [attribute("gen_ai.input.messages", messages)]}
-        for messages in (
-            [{"role": "user", "parts": [{"type": "text", "content": "why?"}]}],
-            [
-                {"role": "user", "parts": [{"type": "text", "content": "why?"}]},
-                {"role": "assistant", "parts": PARTS},
-                {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "result": ANSWER}]},
-            ],
-        )
-    ],
-    "events of a span": [
-        {
-            **OTLP_SPAN,
-            "events": [
-                event("gen_ai.user.message", content="why?"),
-                event("gen_ai.choice", message={"content": SAYS, "tool_calls": [FUNCTION]}),
-                event("gen_ai.tool.message", content=ANSWER, id="c1"),
-                event("exception"),
-            ],
-        }
-    ],
-    "numbered attributes": [
-        {
-            **OTLP_SPAN,
-            "attributes": [attribute(f"gen_ai.{key}", value) for key, value in said.items()],
-        }
-        for said in (
-            {
-                **{"prompt.0.role": "user", "prompt.0.content": [{"type": "text", "text": "why?"}]},
-                **{"completion.0.content": SAYS, "completion.0.role": "assistant"},
-                **{f"completion.0.tool_calls.0.{key}": one for key, one in FUNCTION_OF.items()},
-            },
-            {
-                **{"prompt.2.role": "tool", "prompt.2.tool_call_id": "c1", "prompt.2.content": ANSWER},
-                **{"prompt.1.content": SAYS, "prompt.1.role": "assistant"},
-                **{"prompt.0.role": "user", "prompt.0.content": "why?"},
-                **{f"prompt.1.tool_calls.0.{key}": one for key, one in FUNCTION_OF.items()},
-            },
-        )
-    ],
-    "logs": [
-        {"timeUnixNano": NANO, "traceId": "a", "eventName": f"gen_ai.{name}", "body": structured(body)}
-        for name, body in (
-            ("user.message", {"content": "why?"}),
-            ("choice", {"message": {"content": SAYS, "tool_calls": [FUNCTION]}}),
-            ("tool.message", {"content": ANSWER, "id": "c1"}),
-        )
-    ],
-}
+CONVENTIONS = [
+    json.loads(line) for line in (Path(__file__).parent / "conventions.jsonl").read_text("utf-8").splitlines()
+]
+"""How traces have told messages, in each version of the conventions, and records that tell the same so."""
 
 
-@pytest.mark.parametrize("how", CONVENTIONS)
-def test_spans_have_the_messages_of_each_version_of_the_conventions(how: str) -> None:
+@pytest.mark.parametrize("told", CONVENTIONS, ids=[told["how"] for told in CONVENTIONS])
+def test_spans_have_the_messages_of_each_version_of_the_conventions(told: dict[str, Any]) -> None:
     """A history that was told before is not told again."""
-    said, _ = lines(samples.text(CONVENTIONS[how]), "openai")
+    said, _ = lines(samples.text(told["records"]), "openai")
     assert spoken(said) == [ASKED, ("assistant", SAYS, ("c1", WRITTEN)), GIVEN]
 
 

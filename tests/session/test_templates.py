@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests import vectors
 from tests.conftest import raised
 from tests.session.material import composed
 from turnwire import session
@@ -289,58 +290,13 @@ def event(*definitions: str) -> Any:
     return session.decode("\n".join(["%1", *definitions, ""]), strict=False, sealed=False)[-1]
 
 
-REFUSED = [
-    *("{a:1 }", "{ a:1}", "{a:1  b:2}", "{a:1,}", "{a:1 b", "{a:}", "{a::1}", "{:1}", "{a:1}}", "{a: 1}", "{a :1}"),
-    *("{a:[1}", "{a:1]", "{[a]:1}", '{a"b":1}', '{a:"x"y}', "{a:[:1]}", '{a:"\\x"}', '{a:"\x01"}', '{a:"x}'),
-    *("{a\u2028:1}", "{a:1}{b:2}", "{a:`x`}", "{a:\\}"),
-]
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("{a:1 b+:x}", {"a": 1, "b": "x"}),
-        ('{a:"x y\n z" b?:null}', None),
-        ('{"a":-1.5,"b":null,"c":[]}', {"a": -1.5, "b": None, "c": []}),
-        ("{act ASK b word}", {"act": "ASK", "b": "word"}),
-        ("{act:ASK,b}", {"act": "ASK", "b": None}),
-        ("{a b}", {"a": "b"}),
-        ("{a,b}", {"a": None, "b": None}),
-        ('{a "x"}', {"a": None, "x": None}),  # a string needs its colon
-        ("{a? x}", None),  # so does what stands behind a mark
-        ("{a b:1}", None),
-        ("{a {b:1}}", None),
-        ("{a:{b:1} c:[{d:1} {e?:2}]}", {"a": {"b": 1}, "c": [{"d": 1}, {"e": 2}]}),
-        ("{a?:{b?:1}}", {"a": {"b?": 1}}),  # names in a value have no marks
-        ('{a:[1 x,"y z" [true {b:1}]]}', {"a": [1, "x", "y z", [True, {"b": 1}]]}),
-        ("{a$:{b:1} c$4:{d x}}", {"a": '{"b":1}', "c": '{\n  "d": "x"\n}'}),
-        ("{a$0:{b:1} c$1:{d:[{e:1}]}}", {"a": '{"b":1}', "c": '{"d": [{"e": 1}]}'}),
-        ("{a$:1}", None),
-        ("{a$:{}}", None),
-        ("{a$5:{b:1}}", None),
-        ("{at:12:30 u:⫻x/y:z v:89e w:1e5x x:007}", {"at": "12:30", "u": "⫻x/y:z", "v": "89e", "w": "1e5x", "x": "007"}),
-        ("{a:1e5 b:-0 c:true d:false e:null}", {"a": 1e5, "b": -0.0, "c": True, "d": False, "e": None}),
-        ('{"a?!":1 "b!!+":2 "c!?":3 "=x!":4 !:5}', {"a?": 1, "b!": 2, "c": 3, "=x": 4, "": 5}),
-        ('{a?:"&!null" b?:"&&x" c:"&!\\"-2x\\"" d~:"&!\\"-2x\\""}', {"a": None, "b": "&x", "c": "-2x", "d": "-2x"}),
-        ('{a:"&x"}', None),
-        ("{a~:+5}", None),
-        ("{a-:1}", None),
-        ('{"a#k,v":[[1,2],[3,4]]}', {"a": [{"k": 1, "v": 2}, {"k": 3, "v": 4}]}),
-        ('{"a#k,k":[[1,2],[3,4]]}', None),
-        ("{}", {}),
-        *((text, None) for text in REFUSED),
-        *((f"{{{each}}}", None) for each in ("a:1 a:2", "a:1 a?:2", "a?:1 a+:2", "a$:{b:1} a:1", "b:1 a?:2 c:1 a:1")),
-        *((f"{{k:{{{each}}}}}", None) for each in ("a:1 a:2", "a:1 a?:2", "a:{b:1} a:2")),
-        ('{k?:{"a":1 a:2}}', None),
-    ],
-)
-def test_notation(text: str, value: Any) -> None:
-    """None: it is refused."""
-    if value is None:
-        caught = raised(DecodeError, event, f"={text}")
-        assert (caught.reason, caught.line) == (Reason.BAD_ENCODING, 2)
+@vectors.cases("session_notation")
+def test_notation(case: dict[str, Any]) -> None:
+    if "error" in case:
+        caught = raised(DecodeError, event, f"={case['text']}")
+        assert (caught.reason, caught.line) == (case["error"], 2)
     else:
-        assert json.dumps(event(f"={text}")) == json.dumps(value)
+        assert json.dumps(event(f"={case['text']}")) == json.dumps(case["value"])
 
 
 def test_letters_of_words() -> None:

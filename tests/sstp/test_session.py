@@ -9,6 +9,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
+from tests import vectors
 from tests.conftest import raised
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
@@ -201,81 +202,20 @@ def test_bundles_of_one_delegation_need_not_wait():
     assert found == [[]] + [["out_of_turn"]] * 4
 
 
-FORMS_ALONE = (
-    *("👍", "✅", "👍👍", "👌🏽", "❤️", "🙏 🎉", "+1", "thx", "10-4", "Okay, I will wait.", "ok thx 👍", "👍 Got it"),
-    *("Noted 👍 will do", "Roger, wilco!", "OK — thanks", "got it\nthank you", "Merci, bien reçu.", "好的，收到！"),
-    *("yes yes yes", "Understood and will do", "ok " * 2000, "👍" * 2000, "ok, danke, vale"),
-)
-MORE_THAN_FORMS = (
-    *("👍 the parser is fixed", "ok thx for nothing in particular", "+1 GB", "10-4 = 6", "thx1138 is done", "5"),
-    *("Okay, I will wait for the build.", "got it to 40 k", "→", "©", "...", "ok 2", "done: 3 of 4", "copy a.txt"),
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("OK, and the price is 3", []),
-        ("The budget is 3.", ["echo"]),
-        ("the budget is 3", ["echo"]),
-        ("The budget is 4.", []),
-        *((text, ["acknowledgement"]) for text in ("Understood.", "Thanks!", " acknowledged ", "yes", "Ack.")),
-        *(
-            (text, ["acknowledgement"])
-            for text in ("bien re\u00e7u", "\u627f\u77e5\u3057\u307e\u3057\u305f", "Einverstanden")
-        ),
-        ("well done", ["doubtful_acknowledgement"]),
-        ("Verstanden. Chi capisce", []),
-        ("Understood. Will do.", ["acknowledgement"]),
-        ("I acknowledge receipt of your message.", ["doubtful_acknowledgement"]),
-        ("Thanks for the update, noted!", ["acknowledgement"]),
-        ("Duly noted. I will proceed accordingly.", ["doubtful_acknowledgement"]),
-        ("That makes sense, thanks for clarifying.", ["doubtful_acknowledgement"]),
-        ("Great work everyone!", ["doubtful_acknowledgement"]),
-        ("Message received and understood.", ["doubtful_acknowledgement"]),
-        ("That makes sense under load only.", []),
-        ("Proceed with option B.", []),
-        ("Great work needs great tools.", []),
-        ("Received and logged as ticket 4412.", []),
-        ("Received your query from Alex; the table has 40 rows", []),
-        ("I understand that the parser drops the last byte", []),
-        *((text, ["acknowledgement"]) for text in FORMS_ALONE),
-        *((text, []) for text in MORE_THAN_FORMS),
-    ],
-)
-def test_acknowledgements(text, found):
+@vectors.cases("sstp_forms", kind="statement")
+def test_acknowledgements(case):
+    text, found = case["text"], case["found"]
     session = sstp.Session()
     session.feed(message("a", 1, Kind.KNOWLEDGE, text="The budget is 3."))
     issues = session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))
     assert reasons(issues) == found and all(issue.severity == "info" for issue in issues)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        *(
-            (text, [])
-            for text in (
-                "👍",
-                "+1",
-                "ok 👍",
-                "Yes, sure.",
-                "✅ done",
-                "Okay, I will wait.",
-                "agreed, thanks",
-                "einverstanden",
-            )
-        ),
-        *(
-            (text, ["acknowledgement"])
-            for text in ("thx", "10-4", "Noted, thanks.", "got it thank you", "Roger!", "ack")
-        ),
-    ],
-)
-def test_a_combination_answers_a_question_where_a_part_of_it_can(text, found):
+@vectors.cases("sstp_forms", kind="answer")
+def test_a_combination_answers_a_question_where_a_part_of_it_can(case):
     session = sstp.Session()
     session.feed(message("a", 1, Kind.QUERY, "b", question="Shall the old parser go away?"))
-    assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))) == found
+    assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text=case["text"]))) == case["found"]
 
 
 @pytest.mark.parametrize("piece", ["ok ", "ok, ", "👍 ", "👍", "i ", "thank ", ". ", "i will i ", "sounds ", "x👍"])
