@@ -26,8 +26,6 @@ from turnwire.log.scanning import Scan, scan, steps
 
 __all__ = ["BLOCK_BYTES", "Block", "plan", "read_block"]
 BLOCK_BYTES = 64 << 20
-_DIGESTED = 64 << 10
-"""Files that are not larger are digested as a whole in any case."""
 _OPENING = 4096
 """Bytes that a file adds to the size of a block beside its bytes: the work of opening it."""
 _READ = 1 << 20
@@ -37,7 +35,7 @@ class FileState(NamedTuple):
     """A file as it was when the plan was made; a block refuses to read another one.
 
     name, size, mtime_ns; head: SHA-256 of its first KiB, in hex, as a bookmark has it; inode: its device, inode and
-    time of change in ns; digest: SHA-256 of the bytes of the block, in hex, "" where the plan did not read them.
+    time of change in ns.
     """
 
     name: str
@@ -45,7 +43,6 @@ class FileState(NamedTuple):
     mtime_ns: int
     head: str
     inode: tuple[int, int, int]
-    digest: str = ""
 
 
 class Block(NamedTuple):
@@ -148,7 +145,7 @@ def _source(block: Block, state: FileState) -> Source:
 
     return Source(
         state.name,
-        open=lambda: _unchanged(state.name, block.wire, lambda file: _difference(state, file, block.start, stop)),
+        open=lambda: _unchanged(state.name, block.wire, lambda file: _difference(state, file)),
         size=stop - block.start,
         start=block.start,
         stop=None if block.stop is None else stop + block.ahead,
@@ -206,20 +203,17 @@ class _Job(NamedTuple):
         if not source.listed and not stat.S_ISREG(os.stat(name).st_mode):  # to open a named pipe would wait
             raise ValueError(f"only regular files can be cut into blocks, and {name!r} is not one")
         with open(name, "rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
             head = os.pread(file.fileno(), HEAD, 0)
             refuse_binary(head, name)
             packed = format_of(head) is not None or is_archive(head)
-            is_cut = size > self.every and not packed
-            known = is_cut or size <= min(_DIGESTED, self.every)
-            status = os.fstat(file.fileno()) if known else _settled(file)
+            status = _settled(file)
+            size = status.st_size
             state = FileState(name, size, status.st_mtime_ns, digest(head), _inode_of(status))
+            cuts = () if packed or size <= self.every else self._cuts(name, file, size)
             begin = _Cut(0, 1, None, 0)
-            for cut in chain(self._cuts(name, file, size) if is_cut else (), [_Cut(size, 0, None, 0)]):
-                whole = _digest_of(file, begin.offset, cut.offset) if known else ""
-                files, stop = (state._replace(digest=whole),), None if packed else cut.offset
-                carried, left, ahead = begin.carried, cut.carried, cut.ahead
-                yield Block(files, begin.offset, stop, begin.line, self.wire, self.options, carried, left, ahead)
+            for cut in chain(cuts, [_Cut(size, 0, None, 0)]):
+                place = begin.offset, None if packed else cut.offset, begin.line
+                yield Block((state,), *place, self.wire, self.options, begin.carried, cut.carried, cut.ahead)
                 begin = cut
 
     def _cuts(self, name: str, file: Any, size: int) -> Iterator[_Cut]:
@@ -248,10 +242,10 @@ class _Job(NamedTuple):
 
 def _next_line(file: Any, place: int, size: int) -> int:
     """The place where the next line begins after ``place``; ``size`` where none does."""
-    for chunk in _chunks(file, place, size):
+    while place < size and (chunk := os.pread(file.fileno(), _READ, place)):
         newline = chunk.find(b"\n")
         if newline >= 0:
-            return place + newline + 1
+            return min(place + newline + 1, size)
         place += len(chunk)
     return size
 
@@ -292,31 +286,13 @@ def _settled(file: Any) -> os.stat_result:
     return status
 
 
-def _chunks(file: Any, start: int, stop: int) -> Iterator[bytes]:
-    """The bytes of an open file from ``start`` to ``stop``, or to its end."""
-    while start < stop and (chunk := os.pread(file.fileno(), min(_READ, stop - start), start)):
-        start += len(chunk)
-        yield chunk
-
-
-def _digest_of(file: Any, start: int, stop: int) -> str:
-    from hashlib import sha256
-
-    whole = sha256()
-    for chunk in _chunks(file, start, stop):
-        whole.update(chunk)
-    return whole.hexdigest()
-
-
-def _difference(state: FileState, file: Any, start: int, stop: int) -> str | None:
+def _difference(state: FileState, file: Any) -> str | None:
     """The difference, in words, between an open file and the planned one; None if there is none."""
     status = os.fstat(file.fileno())
     if (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns):
         return f"it had {state.size} bytes, now {status.st_size}, or it was written to"
     if digest(os.pread(file.fileno(), HEAD, 0)) != state.head:
         return "its first bytes have changed"
-    if state.digest:
-        return "its bytes have changed" if _digest_of(file, start, stop) != state.digest else None
     now = _inode_of(status)
     if now[0] == state.inode[0] and now[1:] != state.inode[1:]:
         return "its inode changed, or it is another file; its size and time are unchanged"
