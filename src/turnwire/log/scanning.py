@@ -424,7 +424,7 @@ def scan(
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(f"progress must be a function or True, not {type(progress).__name__}")
     search = finder(wire)
-    read = search.every if columns is None else chosen(search.scanner, columns)
+    read = chosen(search.scanner, columns)
     names = None if columns is None else [column.name for column in read]
     arguments |= {"columns": names, "threads": threads, "batch_bytes": batch_bytes}
     options = {

@@ -16,7 +16,7 @@ import numpy as np
 
 from turnwire import _backend, registry
 from turnwire.contract import COMMON, FORMATS, LINES, MATCHED, OBJECT, TOKEN, BulkScanner, Column, FormatWire, Wire
-from turnwire.log.engine.columns import REASONS, bulk_scanner, chosen, table_dtypes
+from turnwire.log.engine.columns import REASONS, bulk_scanner, table_dtypes
 from turnwire.log.input.memory import Pool, carve
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output.batch import Batch, Rows
@@ -134,11 +134,6 @@ class Finder:
         other._plan_arguments = (other.plans, *self._plan_arguments[1:])
         return other
 
-    @cached_property
-    def every(self) -> tuple[Column, ...]:
-        """All columns of a scan."""
-        return chosen(self.scanner, None)
-
     def dtypes(self, columns: tuple[Column, ...]) -> dict[str, str]:
         """The arrays that a scan for these columns fills."""
         dtypes = table_dtypes(self.scanner, columns)
@@ -203,22 +198,18 @@ def _only(
     """The records and rejects that are ``wanted``."""
     found = {name: array if name == "arena" else array[:rows] for name, array in arrays.items()}
     mask = wanted(found)
-    every = bool(mask.all())
-    before = None if every else np.append(0, np.cumsum(mask))
-    if before is not None:
+    before = np.append(0, np.cumsum(mask))
+    if not mask.all():
         arrays = {name: array if name == "arena" else array[mask] for name, array in found.items()}
-        rows = int(before[-1])
     kept = []
     for table, count in rejects:
         found = {name: array[:count] for name, array in table.items()}
         mine = wanted(found)
-        if not mine.all():
-            found = {name: array[mine] for name, array in found.items()}
-        if before is not None:
-            found["row"] = before[found["row"]]
-        if len(found["wire"]):
-            kept.append((found, len(found["wire"])))
-    return arrays, rows, kept
+        found = {name: array[mine] for name, array in found.items()}
+        found["row"] = before[found["row"]]
+        if len(found["row"]):
+            kept.append((found, len(found["row"])))
+    return arrays, int(before[-1]), kept
 
 
 def _findable(wires: Mapping[str, Wire]) -> list[str]:
@@ -367,7 +358,7 @@ class Engine:
         self._filter = wanted
         self._first_error = first_error
         self._limit = limit
-        self._fences = fences
+        self.fences = fences
         self._pools = pools
         self._inheritance = inheritance if of_formats(finder.wire) else None
         looked = (*(() if wanted is None else wanted.columns), *(() if inheritance is None else inheritance.columns))
@@ -404,7 +395,7 @@ class Engine:
 
     def _begun(self, block: InputBlock) -> SearchState:
         """The state at the beginning of a block where no more is known."""
-        state = SearchState(self._fences)
+        state = SearchState(self.fences)
         if block.base:  # the input is not at its beginning
             state.within()
         return state
@@ -459,10 +450,6 @@ class Engine:
         ``found.state`` becomes what the block leaves there."""
         openings = [one.documents.opening for one in self._finder.documents]
         return state is None or state.follows(found.state, bytes(found.buffer), openings)
-
-    def restored(self, carried: dict[str, Any]) -> SearchState:
-        """The state from what was kept of it."""
-        return SearchState.restored(carried, self._fences)
 
     def _whole(self, arrays: Arrays, rows: int) -> int:
         """The number of records before the first that may go on: a JSON object and a token end with their last byte,

@@ -32,6 +32,7 @@ from turnwire.log.input.sources import ReadOptions, Source, found_sources, sourc
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.rows import REJECT_DTYPES
+from turnwire.log.search.texts import SearchState
 
 _THREAD = "turnwire-scan"
 _PATIENCE = 1.0
@@ -358,7 +359,7 @@ class Run:
         if self._follow and (mark := reading.mark) is not None:  # what it has read before counts no more
             reading.taken = mark.offset if mark.tail else mark.size
         if reading.carried is not None:
-            reading.state = self._engine.restored(reading.carried)
+            reading.state = SearchState.restored(reading.carried, self._engine.fences)
         if reading.identity is not None:
             if not len(self._readings) % _MOST_READINGS:
                 self._fold()
