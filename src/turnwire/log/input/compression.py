@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from copy import copy
-from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from turnwire.contract import Limits
@@ -90,12 +89,6 @@ def format_of(head: bytes) -> str | None:
     return next((kind for magic, kind in _SIGNS.items() if head.startswith(magic)), None)
 
 
-def may_become(head: bytes, kind: str | None = None) -> bool:
-    """True if more bytes could make a compressed stream (of a kind) of this head."""
-    magics = (magic for magic, name in _SIGNS.items() if name == kind or kind is None)
-    return any(len(head) < len(magic) and magic.startswith(head) for magic in magics)
-
-
 def is_archive(head: bytes) -> bool:
     """True if an input that begins so is a zip archive."""
     return head.startswith(_ZIP)
@@ -114,17 +107,10 @@ def refuse_binary(head: bytes, name: str | None = None, plain: bool = False) -> 
 
 _CHUNK = 32 << 10
 _OUT = 1 << 20
-_PIECE = 256
-"""Bytes that bzip2 and xz are given at once: where they fail, what these alone would give is lost."""
-_ZSTD_PIECE = 2048
-"""The same of zstd: few enough that the largest blocks in them fit into memory (64 MiB)."""
-_ZSTD_HEAD = 18
-"""Bytes of the longest head of a frame of zstd."""
 _XZ_MEMORY = 80 << 20
 """Memory with which all presets of xz are read (the largest, -9, takes 65 MiB)."""
-
-# A generator here yields decompressed bytes, or None where the input has nothing for the moment.
-_Chunks = Generator["bytes | None", None, None]
+_LONGEST_HEAD = 18
+"""Bytes of the longest head of a stream: a frame of zstd."""
 
 
 class StreamDamage(NamedTuple):
@@ -152,210 +138,164 @@ class Bytes(Protocol):
         """The number of bytes of the view that were filled."""
 
 
-class _Broken(Exception):
-    def __init__(self, reason: Reason, place: int, text: str) -> None:
-        super().__init__(text)
-        self.fault = StreamDamage(reason, place, text)
+class _TooLarge(Exception):
+    """A stream needs more memory than it may have."""
 
 
-class _Feed:
-    """Compressed bytes, as many as are wanted at once. ``place``: offset of ``data[0]`` in the compressed input."""
+class _Kind(NamedTuple):
+    """A kind of compression. part: the word for one of several streams; piece: bytes that are given at once, few enough
+    that what they say fits into memory; where they fail, it is lost, but of gzip; reader: (limits) -> a function that
+    makes the decompressor of a stream that begins so, and its errors."""
 
-    def __init__(self, source: Bytes) -> None:
-        self._source = source
-        self._scratch = memoryview(bytearray(_CHUNK))
-        self.data = b""
-        self.place = 0
-        self.ended = False
+    part: str
+    piece: int
+    reader: Callable[[Limits], tuple[Callable[[bytes], Any], Any]]
 
-    def more(self) -> bool | None:
-        """Adds bytes to ``data``: whether there were any, or None if there are none for the moment."""
-        count = self._source.into(self._scratch)
-        if count is None:
-            return None
-        self.data += self._scratch[:count]
-        self.ended = count == 0
-        return count > 0
 
-    def need(self, count: int) -> Generator[None, None, bool]:
-        """Waits for ``count`` bytes; whether they are there."""
-        while len(self.data) < count and not self.ended:
-            if self.more() is None:
-                yield None
-        return len(self.data) >= count
+def _gzip(limits: Limits) -> tuple[Callable[[bytes], Any], Any]:
+    return lambda head: zlib.decompressobj(31), zlib.error
 
-    def take(self, count: int) -> bytes:
-        """Takes ``count`` bytes, all of which are there."""
-        taken, self.data = self.data[:count], self.data[count:]
-        self.place += count
-        return taken
 
-    def give_back(self, data: bytes) -> None:
-        """Undoes taking these bytes, which were the last that were taken."""
-        self.data = data + self.data
-        self.place -= len(data)
+def _bzip2(limits: Limits) -> tuple[Callable[[bytes], Any], Any]:
+    try:
+        from bz2 import BZ2Decompressor
+    except ImportError:
+        raise MissingDependency("this Python was built without bz2, which is needed to read bzip2") from None
+    return lambda head: BZ2Decompressor(), (OSError, ValueError)
 
-    def end_of_padding(self) -> Generator[None, None, bool]:
-        """Skips NUL bytes; whether the input ends after them."""
-        while True:
-            self.take(len(self.data) - len(self.data.lstrip(b"\0")))
-            if self.data or not (yield from self.need(1)):
-                return not self.data
+
+def _xz(limits: Limits) -> tuple[Callable[[bytes], Any], Any]:
+    try:
+        from lzma import FORMAT_XZ, LZMADecompressor
+    except ImportError:
+        raise MissingDependency("this Python was built without lzma, which is needed to read xz") from None
+    return lambda head: LZMADecompressor(FORMAT_XZ, memlimit=_XZ_MEMORY), LZMAError
+
+
+def _zstd(limits: Limits) -> tuple[Callable[[bytes], Any], Any]:
+    with needs("zstd", "zstd needs the package zstandard"):
+        import zstandard
+    decompressor = zstandard.ZstdDecompressor(max_window_size=max(limits.zstd_window, 1 << 10))
+
+    def made(head: bytes) -> Any:
+        try:
+            window = zstandard.get_frame_parameters(head).window_size
+        except zstandard.ZstdError:  # it is cut off, or damaged: reading it says which
+            window = 0
+        if window > limits.zstd_window:
+            raise _TooLarge(f"the window has {window} bytes; at most {limits.zstd_window} are allowed")
+        return decompressor.decompressobj()
+
+    return made, zstandard.ZstdError
+
+
+_KINDS = {
+    "gzip": _Kind("member", _CHUNK, _gzip),
+    "bzip2": _Kind("stream", 256, _bzip2),
+    "xz": _Kind("stream", 256, _xz),
+    "zstd": _Kind("frame", 4096, _zstd),
+}
 
 
 class Decompressed:
-    """The decompressed bytes of a stream, through ``into`` as of any input. ``fault``: why it ended, if not well."""
+    """The decompressed bytes of an input, through ``into`` as of any input. ``fault``: why it ended, if not well.
+
+    ``_data``: compressed bytes that are there and not read yet, of which the first is at ``_place``; ``_stream``: the
+    decompressor of the member, frame or stream that is being read, None between two; ``_number``: how many began.
+    """
 
     def __init__(self, kind: str, source: Bytes, limits: Limits) -> None:
         self.kind = kind
         self.fault: StreamDamage | None = None
-        self._feed = _Feed(source)
-        self._limits = limits
-        self._chunks = _READERS[kind](self._feed, limits)
+        self._of = _KINDS[kind]
+        self._made, self._errors = self._of.reader(limits)
+        self._source, self._limits = source, limits
+        self._scratch = memoryview(bytearray(_CHUNK))
+        self._data, self._place, self._ended = b"", 0, False
+        self._stream: Any = None
+        self._number = self._out = 0
         self._ready = memoryview(b"")
-        self._out = 0
 
     def into(self, view: memoryview, /) -> int | None:
         """Fills a part of the view: how many bytes; 0 at the end, None if there are none for the moment."""
-        while not self._ready:
-            if self.fault is not None:
+        while not self._ready and self.fault is None:
+            if not self._ended and len(self._data) < (_LONGEST_HEAD if self._stream is None else 1):
+                count = self._source.into(self._scratch)
+                if count is None:
+                    return None
+                self._data += self._scratch[:count]
+                self._ended = count == 0
+            elif self._stream is None and self._data[:1] == b"\0":  # padding
+                self._take(len(self._data) - len(self._data.lstrip(b"\0")))
+            elif self._stream is None and not self._data:
                 return 0
-            try:
-                chunk = next(self._chunks, b"")
-            except _Broken as broken:
-                self.fault = broken.fault
-                continue
-            if not chunk:
-                return None if chunk is None else 0
-            self._ready = memoryview(self._within_ratio(chunk))
+            else:
+                self._ready = memoryview(self._within_ratio(self._next()))
         count = min(len(view), len(self._ready))
         view[:count] = self._ready[:count]
         self._ready = self._ready[count:]
         return count
 
+    def _take(self, count: int) -> bytes:
+        taken, self._data = self._data[:count], self._data[count:]
+        self._place += count
+        return taken
+
+    def _broken(self, reason: Reason, place: int, text: str) -> bytes:
+        self.fault = StreamDamage(reason, place, text)
+        return b""
+
+    def _next(self) -> bytes:
+        """The decompressed bytes of the next piece, of which the first may begin a stream."""
+        data, place, end = self._data, self._place, self._place + len(self._data)
+        if self._stream is None:
+            if format_of(data) != self.kind:
+                begun = any(magic.startswith(data) for magic, kind in _SIGNS.items() if kind == self.kind)
+                if self._number and not begun:
+                    text = f"the bytes after {self._of.part} {self._number} are not {self.kind}"
+                    return self._broken(Reason.TRAILING_JUNK, place, text)
+                return self._broken(Reason.CUT_OFF, end, f"the head of a {self._of.part} is cut off")
+            try:
+                self._stream = self._made(data)
+            except _TooLarge as error:
+                return self._broken(Reason.WINDOW_TOO_LARGE, place, str(error))
+            self._number += 1
+        if not data:
+            return self._broken(Reason.CUT_OFF, place, "the compressed data is cut off")
+        stream, piece = self._stream, self._take(min(self._of.piece, len(data)))
+        before = stream.copy() if self.kind == "gzip" else None
+        try:
+            out: bytes = stream.decompress(piece)
+        except self._errors as error:
+            out, good = (b"", 0) if before is None else _before_fault(before, piece)
+            large = "Memory usage limit" in str(error)
+            self._broken(Reason.WINDOW_TOO_LARGE if large else Reason.BAD_COMPRESSION, place + good, str(error))
+            return out
+        if stream.eof:
+            self._data = stream.unused_data + self._data
+            self._place -= len(stream.unused_data)
+            self._stream = None
+        return out
+
     def _within_ratio(self, chunk: bytes) -> bytes:
         self._out += len(chunk)
-        most = max(self._limits.ratio_from, self._limits.ratio * (self._feed.place + len(self._feed.data)))
+        most = max(self._limits.ratio_from, self._limits.ratio * (self._place + len(self._data)))
         if self._out <= most:
             return chunk
-        text = f"{self._out} bytes out of {self._feed.place}: more than {self._limits.ratio} to 1"
-        self.fault = StreamDamage(Reason.RATIO_TOO_HIGH, self._feed.place, text)
+        text = f"{self._out} bytes out of {self._place}: more than {self._limits.ratio} to 1"
+        self._broken(Reason.RATIO_TOO_HIGH, self._place, text)
         return chunk[: max(len(chunk) - (self._out - most), 0)]
 
 
-def _parts(feed: _Feed, kind: str, part: str, read: Callable[[_Feed], _Chunks]) -> _Chunks:
-    """The members, frames or streams of a kind, each of which ``read`` decompresses."""
-    number = 0
-    while not (yield from feed.end_of_padding()):
-        yield from feed.need(LONGEST_MAGIC)
-        if format_of(feed.data) != kind:
-            if number and not may_become(feed.data, kind):
-                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after {part} {number} are not {kind}")
-            raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), f"the head of a {part} is cut off")
-        number += 1
-        yield from read(feed)
-
-
-# --- gzip (RFC 1952) -------------------------------------------------------------------------------------------------
-
-
-def _member(feed: _Feed) -> _Chunks:
-    inflate = zlib.decompressobj(31)
-    while not inflate.eof:
-        if not feed.data and not feed.ended and feed.more() is None:
-            yield None
-            continue
-        before = inflate.copy()
-        try:
-            out = inflate.decompress(feed.data, _OUT)
-        except zlib.error as error:
-            yield from _until_broken(before, feed, str(error))
-            return
-        left = len(inflate.unused_data if inflate.eof else inflate.unconsumed_tail)
-        feed.take(len(feed.data) - left)
-        if out:
-            yield out
-        elif feed.ended and not inflate.eof:
-            raise _Broken(Reason.CUT_OFF, feed.place, "the compressed data is cut off")
-
-
-def _until_broken(inflate: Any, feed: _Feed, text: str) -> _Chunks:
-    """The output of the bytes before the one at which inflating fails."""
+def _before_fault(stream: Any, piece: bytes) -> tuple[bytes, int]:
+    """The output of gzip before the byte at which it fails, and the number of that byte."""
     out = bytearray()
-    while feed.data:
+    for number in range(len(piece)):
         try:
-            out += inflate.decompress(feed.data[:1])
+            out += stream.decompress(piece[number : number + 1])
         except zlib.error:
-            break
-        feed.take(1)
-    if out:
-        yield bytes(out)
-    raise _Broken(Reason.BAD_COMPRESSION, feed.place, text)
-
-
-# --- zstd (RFC 8878), bzip2 and xz -----------------------------------------------------------------------------------
-
-
-def _zstd(feed: _Feed, limits: Limits) -> _Chunks:
-    with needs("zstd", "zstd needs the package zstandard"):
-        import zstandard
-    most = max(limits.zstd_window, 1 << 10)
-    decompressor = zstandard.ZstdDecompressor(max_window_size=most)
-
-    def read(feed: _Feed) -> _Chunks:
-        yield from feed.need(_ZSTD_HEAD)
-        try:
-            window = zstandard.get_frame_parameters(feed.data).window_size
-        except zstandard.ZstdError:  # it is cut off, or damaged: reading it says which
-            window = 0
-        if window > limits.zstd_window:
-            text = f"the window has {window} bytes; at most {limits.zstd_window} are allowed"
-            raise _Broken(Reason.WINDOW_TOO_LARGE, feed.place, text)
-        yield from _stream(feed, decompressor.decompressobj(), zstandard.ZstdError, _ZSTD_PIECE)
-
-    return _parts(feed, "zstd", "frame", read)
-
-
-def _bzip2(feed: _Feed, limits: Limits) -> _Chunks:
-    try:
-        from bz2 import BZ2Decompressor
-    except ImportError:
-        raise MissingDependency("this Python was built without bz2, which is needed to read bzip2") from None
-    return _parts(feed, "bzip2", "stream", lambda feed: _stream(feed, BZ2Decompressor(), (OSError, ValueError)))
-
-
-def _xz(feed: _Feed, limits: Limits) -> _Chunks:
-    try:
-        from lzma import FORMAT_XZ, LZMADecompressor
-    except ImportError:
-        raise MissingDependency("this Python was built without lzma, which is needed to read xz") from None
-    made = partial(LZMADecompressor, FORMAT_XZ, memlimit=_XZ_MEMORY)
-    return _parts(feed, "xz", "stream", lambda feed: _stream(feed, made(), LZMAError))
-
-
-def _stream(feed: _Feed, inflate: Any, errors: Any, most: int = _PIECE) -> _Chunks:
-    """One stream or frame, in pieces of at most so many bytes."""
-    while not inflate.eof:
-        if not feed.data and not feed.ended and feed.more() is None:
-            yield None
-            continue
-        place = feed.place
-        try:
-            out = inflate.decompress(feed.take(min(most, len(feed.data))))
-        except errors as error:
-            large = "Memory usage limit" in str(error)
-            raise _Broken(Reason.WINDOW_TOO_LARGE if large else Reason.BAD_COMPRESSION, place, str(error)) from None
-        if out:
-            yield out
-        elif feed.ended and not feed.data and not inflate.eof:
-            raise _Broken(Reason.CUT_OFF, feed.place, "the compressed data is cut off")
-    feed.give_back(inflate.unused_data)
-
-
-_READERS: dict[str, Callable[[_Feed, Limits], _Chunks]] = {
-    "gzip": lambda feed, _: _parts(feed, "gzip", "member", _member),
-    **{"bzip2": _bzip2, "xz": _xz, "zstd": _zstd},
-}
+            return bytes(out), number
+    return bytes(out), len(piece)
 
 
 # --- zip archives -----------------------------------------------------------------------------------------------------
