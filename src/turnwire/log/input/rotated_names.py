@@ -7,7 +7,7 @@ import re
 import stat
 import time
 from bisect import bisect_left
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, takewhile
@@ -125,9 +125,9 @@ def _beside(name: str) -> set[str]:
 
 
 def rotated_files(name: str) -> tuple[list[Rotated], bool]:
-    """Files beside a log that are called as rotated ones of it, the oldest first, and False if one of them was
-    renamed meanwhile: that can happen again in each list. A compressed file next to its original is incomplete and not
-    counted."""
+    """Files beside a log that are called as rotated ones of it, the oldest first by their names, and False if one of
+    them was renamed meanwhile: that can happen again in each list. A compressed file next to its original is incomplete
+    and not counted."""
     try:
         there = _beside(name)
     except FileNotFoundError:
@@ -144,14 +144,7 @@ def rotated_files(name: str) -> tuple[list[Rotated], bool]:
             continue
         if stat.S_ISREG(status.st_mode):
             found.append(Rotated(path, (status.st_dev, status.st_ino), status.st_mtime_ns, status.st_size))
-    by_time = sorted((one.written, _age(one.path, name), one) for one in found)
-    left, order = deque(row for row in by_time if not row[2].packed), []
-    for written, age, one in by_time:
-        if one.packed:  # its text may be older than the file: before it comes what is older by its name as well
-            while left and left[0][0] < written and left[0][1] < age:
-                order.append(left.popleft()[2])
-            order.append(one)
-    return [*order, *(one for _, _, one in left)], whole
+    return sorted(found, key=lambda one: _age(one.path, name)), whole
 
 
 def _listed(folder: str) -> list[str]:
