@@ -13,7 +13,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.input.bookmarks import (
@@ -61,16 +61,6 @@ SETTLED = 5.0
 """Seconds after which nobody goes on writing to a file that was renamed."""
 
 
-class FileComparison(NamedTuple):
-    """A comparison of a file with what was read before. mark: the bookmark from which it goes on; latest: the bookmark
-    of what was read last under its name, or of itself; why: what became of that, None where the file holds it: it may
-    have been cut since then, and begin with the same bytes again."""
-
-    mark: Bookmark | None = None
-    latest: Bookmark | None = None
-    why: Reason | None = None
-
-
 class Bookmarks:
     """The files that are known, in the order in which they were read: those of a token, and those of which this run has
     come to the end.
@@ -112,13 +102,10 @@ class Bookmarks:
             if not 0 <= self.record <= MOST:
                 raise ValueError(f"record {self.record}")
             marks = [Bookmark(**entry).checked() for entry in token["files"]]
-        except json.JSONDecodeError:
-            text = "this is not a position of a scan, which is a dict or its JSON, but the name of a file or other text"
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
+            text = f"it has no {problem}" if isinstance(problem, KeyError) else str(problem)
+            text = f"this is not a position of a scan, which is a dict or its JSON: {text}"
             raise DecodeError(Reason.BAD_POSITION, text) from None
-        except KeyError as missing:
-            raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: it has no {missing}") from None
-        except (TypeError, ValueError, OverflowError, RecursionError) as problem:
-            raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: {problem}") from None
         self.add(*marks)
 
     def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
@@ -237,27 +224,29 @@ class Bookmarks:
         marks = [*(mark for mark in self._all() if mark not in cut), *cut]
         return continued(file, marks, lambda mark: mark in cut or not self._is_there(mark, self._paths))
 
-    def stands(self, name: str, who: Identity, file: Any) -> FileComparison:
-        """Compares an open file with what was read. An unknown one that is compressed, or called as a rotated log, is
+    def stands(self, name: str, who: Identity, file: Any) -> tuple[Bookmark | None, Bookmark | None, Reason | None]:
+        """Compares an open file with what was read: the bookmark from which it goes on; that of what was read last
+        under its name, or of itself; and what became of that, None where the file holds it: it may have been cut since
+        then, and begin with the same bytes again. An unknown file that is compressed, or called as a rotated log, is
         compared with the files that are not there any more, or were cut: it may be made from one of them."""
         mark = self.of(who, file)
         if mark is not None:
-            return FileComparison(mark, mark)
+            return mark, mark, None
         latest = self._names.get(name) or self._beside.get(os.path.split(name))
         # Nobody writes into a compressed one anew: another file has its inode.
         if self.files and (who.packed or (latest is None and is_rotated(name))):
             for mark in self.copied_in(file):
-                return FileComparison(mark)
+                return mark, None, None
         if latest is not None and latest.file == who.file:
-            return FileComparison(latest=latest, why=latest.change(who, file))
+            return None, latest, latest.change(who, file)
         listed = self._listed.get(name)
         if latest is None and listed is not None and (listed[:2] != who.file or who.born > self._listed_at):
             unread = Bookmark.of(name, Identity(*listed[:2], 0, b"", listed[2]), (0, 1))
-            return FileComparison(latest=unread, why=Reason.FILE_GONE)
+            return None, unread, Reason.FILE_GONE
         follows = latest is not None and latest.file in self.held and latest.file not in self.done
         if latest is None or (not follows and self._is_there(latest, self._named)):
-            return FileComparison()  # new; what had its name has another one, and is read under that
-        return FileComparison(latest=latest, why=Reason.FILE_GONE)
+            return None, None, None  # new; what had its name has another one, and is read under that
+        return None, latest, Reason.FILE_GONE
 
 
 # --- what had a name before -----------------------------------------------------------------------------------------
@@ -312,17 +301,16 @@ def begin(source: Source, job: ReadOptions) -> tuple[Reading, Missed | None]:
                 return Reading(source, job, file), None
             if marks.files:
                 marks.found(name, who.file)
-            found = marks.stands(name, who, file)
-            if found.latest is None:
-                return Reading(source, job, file, who, found.mark), None
-            before = Missed(name, file, found, job)
+            mark, latest, why = marks.stands(name, who, file)
+            if latest is None:
+                return Reading(source, job, file, who, mark), None
+            before = Missed(name, file, latest, why, job)
             looks = looks - 1 if time.monotonic() < until else 0
             moved = before.any and (before.again or leads_to(name, who.file) is not named or _is_cut(file, who))
-            if moved and not looks:
-                before.leave_out(file)
             if not moved or not looks:
-                before.settle()
-                mark = None if before.anew else found.mark
+                for through in before.through:
+                    marks.let_go(through)
+                mark = None if before.anew else mark
                 return Reading(source, job, file, who, mark), before if before.any else None
         except BaseException:
             file.close()
@@ -351,24 +339,24 @@ class Missed:
     """One look at the files beside a log: they are compared with the bookmarks, each of which is the text of one of
     them.
 
-    log: the file that has the name now; found: how it compares with what was read under the name. tails: files that had
-    the name of the log, as far as they are not read yet, oldest first; kept: which of them holds what was read under
+    log: the file that has the name now; latest: the bookmark of what was read under the name; why: what became of that,
+    as the log shows. tails: files that had the name of the log, as far as they are not read yet, oldest first; through:
+    those that nobody writes to any more, and all of which was read; kept: which of the tails holds what was read under
     the name last, and what follows it; anew: whether the log was cut, and is read from its start; gap: what cannot be
     had, from the place that was read last on; again: whether files were written, renamed, removed or made while they
     were looked at, or after what is open as the log.
     """
 
-    def __init__(self, name: str, log: Any, found: FileComparison, job: ReadOptions) -> None:
-        assert found.latest is not None
+    def __init__(self, name: str, log: Any, latest: Bookmark, why: Reason | None, job: ReadOptions) -> None:
         self.tails: list[Reading] = []
         self.kept: Reading | None = None
         self.anew = False
         self._new: list[Reading] = []  # of which nothing was read
-        self._through: list[tuple[int, int]] = []  # files that nobody writes to any more, and all of which was read
+        self.through: list[tuple[int, int]] = []
         self._fitted: list[Bookmark] = []
-        self._log, self._latest, self._why = log, found.latest, found.why
+        self._log, self._latest, self._why = log, latest, why
         self._job, self._marks = job, job.bookmarks
-        self._since = self._latest.written + (found.why is None)
+        self._since = latest.written + (why is None)
         self._certain = is_rotated(name)  # that nothing that came after what was read last is missing
         listed, settled = self._marks.beside(name)
         # Between two renames nothing has the name, so what is open may be older than files that were renamed since.
@@ -378,18 +366,13 @@ class Missed:
         moved = not (settled and still) or {one.file for one in listed} != {one.file for one in later}
         before, after = ({(one.file, one.size) for one in ones} for ones in (listed, later))
         self.again = moved or before != after or bool(self._renamed and self._new)
-        why = self._missing(found.why) or (found.why or Reason.FILE_GONE if moved else None)
+        why = self._missing(why) or (why or Reason.FILE_GONE if moved else None)
         self.gap = None if why is None else Gap(name, self._latest.offset, None, why)
 
     @property
     def any(self) -> bool:
         """True if there is something to be read, to be told or to be looked at again."""
         return bool(self.tails) or self.gap is not None or self.again
-
-    def settle(self) -> None:
-        """Lets go of the files of which nothing more comes."""
-        for file in self._through:
-            self._marks.let_go(file)
 
     def close(self) -> None:
         """Closes the files, unread."""
@@ -405,16 +388,6 @@ class Missed:
         if self.gap is not None:
             start = self.gap.start if self.kept is None else self.kept.read
             self._job.tell(self.gap._replace(start=start))
-
-    def leave_out(self, log: Any) -> None:
-        """Leaves out what is compressed of an open file that was renamed since it was opened: it is read itself."""
-        packed = [one for one in self.tails if one is not self.kept and one.path.endswith(COMPRESSED)]
-        self._drop([one for one in packed if is_prefix(one.file, log)])
-
-    def _drop(self, tails: list[Reading]) -> None:
-        for tail in tails:
-            tail.file.close()
-            self.tails.remove(tail)
 
     def _compare(self, listed: list[Rotated]) -> bool:
         """Compares them all, but those that are read already, first by device and inode; False if one of them has
@@ -459,7 +432,7 @@ class Missed:
             self._take(one, file, who, mark)
             return True
         file.close()
-        self._through += [one.file] if settled else []
+        self.through += [one.file] if settled else []
         return True
 
     def _is_unread(self, one: Rotated, file: Any, who: Identity, listed: list[Rotated]) -> bool:
@@ -518,7 +491,9 @@ class Missed:
             return None  # they came after it
         if self._new and reached <= BANNER:
             return Reason.FILE_SHRUNK
-        self._drop(self._new)
+        for tail in self._new:
+            tail.file.close()
+            self.tails.remove(tail)
         return None
 
 
