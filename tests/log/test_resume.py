@@ -18,7 +18,6 @@ from tests.log.engines import GOOD
 from tests.log.rotating import append, numbers_of, packed, record
 from tests.log.test_scan import everything, scan_nslip, table
 from turnwire import DecodeError, Reason
-from turnwire.log.engine import run
 from turnwire.log.input import rotation
 
 pytestmark = pytest.mark.once
@@ -43,9 +42,8 @@ def test_a_scan_goes_on_where_another_stopped(tmp_path: Path) -> None:
             assert numbers_of(scan_nslip(path, resume=found.position)) == []
 
 
-def test_of_many_files_each_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_files_each_goes_on(tmp_path: Path) -> None:
     """Also those whose bookmarks were made while the scan went on, in any state: whole, empty, cut off, compressed."""
-    monkeypatch.setattr(run, "_MOST_READINGS", 16)
     ends = b"", record(1)[:7], b"text", b"\n"
     for number in range(40):
         packed = number % 10 == 9

@@ -28,7 +28,7 @@ from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Blocks, InputBlock, Reading, Stop, Stopped, stream_blocks
 from turnwire.log.input.rotated_names import forget
 from turnwire.log.input.rotation import Bookmarks, Follower, file_blocks
-from turnwire.log.input.sources import ReadOptions, Source, found_sources, sources
+from turnwire.log.input.sources import SOURCE_CODE, ReadOptions, Source, found_sources, sources
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.rows import REJECT_DTYPES
@@ -40,9 +40,6 @@ _PATIENCE = 1.0
 IN_FLIGHT = 128 << 20
 """Bytes of blocks and their columns that threads may work on at the same time, about."""
 USUAL_RECORD = 32
-
-_MOST_READINGS = 64
-"""So many files are kept with all by which they were read."""
 Piece = tuple[Reading, InputBlock]
 Tell = Callable[[int, "int | None", int, int], Any]
 
@@ -92,8 +89,8 @@ class Run:
             inheritance=Inheritance(finder, looked, every),
         )
         self.latest: Reading | None = None
-        self._readings: list[Reading] = []
-        self._marks: dict[tuple[int, int], Bookmark] = {}  # of readings that came before all those
+        self._file: Reading | None = None  # the one that was begun last
+        self._marks: dict[tuple[int, int], Bookmark] = {}  # of those before it: what they were read by is larger
         self.wires: Counter[str] = Counter(dict.fromkeys(self._engine.wires, 0))
         self.bytes = self.record_bytes = self.records = self.selected = self.done = 0
         self._job = ReadOptions(
@@ -142,9 +139,10 @@ class Run:
                     self._warn()
                     yield None
                 if self._follow:
-                    self._fold()
+                    self._mark(self._marks)
                     self._bookmarks.add(*self._marks.values())
                     self._marks.clear()
+                    self._file = None
                     yield None
             self._warn()
             if self._warned < len(self.refused):
@@ -361,23 +359,15 @@ class Run:
         if reading.carried is not None:
             reading.state = SearchState.restored(reading.carried, self._engine.fences)
         if reading.identity is not None:
-            if not len(self._readings) % _MOST_READINGS:
-                self._fold()
-            self._readings.append(reading)
+            self._mark(self._marks)
+            self._file = reading
 
-    def _fold(self) -> None:
-        """Keeps no more than bookmarks of the files that are read to their ends, as far as all before them are: of many
-        small files, what was read by would be larger than they are."""
-        ended = next((at for at, reading in enumerate(self._readings) if not reading.finished), len(self._readings))
-        for reading in self._readings[:ended]:
-            self._mark(self._marks, reading)
-        del self._readings[:ended]
-
-    def _mark(self, marks: dict[tuple[int, int], Bookmark], reading: Reading) -> None:
-        """Adds the bookmark of a file, after all others. The inode of a file that is gone is used again, and a file
-        that was cut is begun again: the last one counts."""
-        marks.pop(reading.file_id, None)
-        marks[reading.file_id] = reading.searched()
+    def _mark(self, marks: dict[tuple[int, int], Bookmark]) -> None:
+        """Adds the bookmark of the file that was begun last, after all others. The inode of a file that is gone is used
+        again, and a file that was cut is begun again: the last one counts."""
+        if (file := self._file) is not None:
+            marks.pop(file.file_id, None)
+            marks[file.file_id] = file.searched()
 
     def _joined(self, reading: Reading, block: InputBlock) -> InputBlock | None:
         """The block after what the one before left over; None until as much has come, so that a record of any length
@@ -410,7 +400,7 @@ class Run:
         return InputBlock(data, size, left.base, block.last, block.taken)
 
     def _quarantine(self, reading: Reading, found: BlockResult) -> WireError | None:
-        if reading.source.is_code:
+        if reading.source.listed and reading.path.lower().endswith(SOURCE_CODE):
             return None
         base = found.block.base
         for table, count in found.rejects:
@@ -436,7 +426,6 @@ class Run:
 
     def _end(self, reading: Reading) -> WireError | None:
         """The input is at its end."""
-        reading.finished = True
         if reading.source.cut is not None:
             return reading.source.cut(reading.offset, reading.kept())
         fault = reading.fault
@@ -456,9 +445,7 @@ class Run:
 
     def position(self) -> dict[str, Any]:
         """The token of how far the scan has got: see :attr:`turnwire.Scan.position`."""
-        marks = dict(self._marks)
-        for reading in self._readings:
-            self._mark(marks, reading)
+        self._mark(marks := dict(self._marks))
         return (self._bookmarks or Bookmarks()).token(self._first + self.records, marks)
 
 

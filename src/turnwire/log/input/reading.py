@@ -69,27 +69,19 @@ class Stopped(Exception):
     """Reading was told to stop."""
 
 
-class Stop:
-    """Stops a reader, even while it waits for bytes."""
+class Stop(threading.Event):
+    """Stops a reader, in every thread, even while it waits for bytes."""
 
-    def __init__(self) -> None:
-        self._event = threading.Event()
-
-    def set(self) -> None:
-        """From now on reading ends, in every thread."""
-        self._event.set()
-
-    def __bool__(self) -> bool:
-        return self._event.is_set()
+    __bool__ = threading.Event.is_set
 
     def check(self) -> None:
         """Raises Stopped once reading is to stop."""
-        if self._event.is_set():
+        if self:
             raise Stopped
 
     def sleep(self, seconds: float) -> None:
         """Waits so long, or until reading is to stop: then raises Stopped."""
-        if self._event.wait(seconds):
+        if self.wait(seconds):
             raise Stopped
 
 
@@ -280,7 +272,7 @@ class Reading:
         self.kind: str | None = None
         self.fault: Any = None
         self.memory: Any = None
-        self.begun = self.finished = self.closed = self.broken = self.vain = False
+        self.begun = self.closed = self.broken = self.vain = False
         self.mark = mark
         self._job = job
         self._watched = who is not None and job.bookmarks.waits

@@ -64,11 +64,6 @@ class Source(NamedTuple):
     carried: dict[str, Any] | None = None
     cut: Callable[[int, dict[str, Any] | None], WireError | None] | None = None
 
-    @property
-    def is_code(self) -> bool:
-        """True for the file of a program that was found in a folder or by a glob."""
-        return self.listed and self.name is not None and self.name.lower().endswith(SOURCE_CODE)
-
     def bytes(self) -> int | None:
         """The number of bytes stored there; None if that is unknown."""
         if self.data is not None:
@@ -97,7 +92,7 @@ def found_sources(source: Any) -> tuple[list[Source], Exception | None]:
     found: list[Source] = []
     failure: Exception | None = None
     try:
-        for one in _named(source, None):
+        for one in _named(source, set()):
             found.append(one)
     except Exception as error:
         failure = error
@@ -179,14 +174,13 @@ class Starts:
             self.begun = True
 
 
-def _named(source: Any, met: set[str | None] | None) -> Iterator[Source]:
-    """The same; ``met``: in a list, the files and URLs that came before, which grows."""
+def _named(source: Any, met: set[str | None]) -> Iterator[Source]:
+    """The same; ``met``: the files and URLs that came before, which grows."""
     if isinstance(source, Source):
         yield source
     elif isinstance(source, (bytes, bytearray, memoryview)):
         yield Source(None, data=source)
     elif isinstance(source, (list, tuple)):
-        met = set() if met is None else met
         for part in source:
             yield from _named(part, met)
     elif (path := _path(source)) is not None:
@@ -207,7 +201,7 @@ def _named(source: Any, met: set[str | None] | None) -> Iterator[Source]:
         yield Source(None, data=view)
 
 
-def _paths(path: str, met: set[str | None] | None) -> Iterator[Source]:
+def _paths(path: str, met: set[str | None]) -> Iterator[Source]:
     if not path:
         raise ValueError("a source has an empty name; write '.' for this directory")
     if "\0" in path:
@@ -223,17 +217,16 @@ def _paths(path: str, met: set[str | None] | None) -> Iterator[Source]:
         if not names:
             raise FileNotFoundError(2, "no file matches", path)
     else:
-        names, listed = {path if met is None else os.path.realpath(path): path}, False
+        names, listed = {os.path.realpath(path): path}, False
     yield from _unmet({key: file_source(name, listed) for key, name in names.items()}, met)
 
 
-def _unmet(found: Mapping[str | None, Source], met: set[str | None] | None) -> Iterator[Source]:
+def _unmet(found: Mapping[str | None, Source], met: set[str | None]) -> Iterator[Source]:
     """Those of which the key, a file or a URL, was not met before."""
     for key, one in found.items():
-        if met is None or key not in met:
-            yield one
-        if met is not None:
+        if key not in met:
             met.add(key)
+            yield one
 
 
 def files_in(directory: str) -> Iterator[str]:
@@ -328,7 +321,7 @@ def place_in_storage(source: Any) -> tuple[Any, str] | None:
     return None if "file" in protocol else storage, path
 
 
-def _in_storage(place: tuple[Any, str], url: str, met: set[str | None] | None) -> Iterator[Source]:
+def _in_storage(place: tuple[Any, str], url: str, met: set[str | None]) -> Iterator[Source]:
     """The files that a path in a storage names: one, those of a glob, or those below a folder. Raises OSError (with
     the URL as its ``filename``) for what cannot be listed."""
     storage, path = place

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterator
-from io import BytesIO
+from functools import cached_property
 from itertools import chain, islice
-from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,6 @@ class Rejects(Columns):
     def __init__(self, complete: bool = True) -> None:
         self.complete = complete
         self._parts: list[tuple[str | None, dict[str, NDArray[Any]]]] = []
-        self._raw: IO[bytes] = BytesIO()
         self._count = 0
         self.bytes = 0
         self.counts: Counter[str] = Counter()
@@ -100,13 +99,13 @@ class Rejects(Columns):
         part["wire"] = np.array(wires, object)[found["wire"][:count]]
         self._parts.append((file, part))
         self._raw.seek(0, 2)
-        raw = b"".join(cut(buffer, memoryview(b""), found["offset"][:count] - base, found["length"][:count]))
-        if isinstance(self._raw, BytesIO) and self._raw.tell() + len(raw) > IN_MEMORY:
-            from tempfile import TemporaryFile  # which few scans need, and which imports much
+        self._raw.write(b"".join(cut(buffer, memoryview(b""), found["offset"][:count] - base, found["length"][:count])))
 
-            memory, self._raw = self._raw, TemporaryFile()  # noqa: SIM115  (lives as long as this object)
-            self._raw.write(memory.getbuffer())
-        self._raw.write(raw)
+    @cached_property
+    def _raw(self) -> Any:
+        from tempfile import SpooledTemporaryFile  # which imports much
+
+        return SpooledTemporaryFile(IN_MEMORY)
 
     def __getitem__(self, name: str) -> Any:
         if name in _NUMBERS:
@@ -178,7 +177,7 @@ class Rejects(Columns):
         self._raw.close()
 
     def __del__(self) -> None:
-        if hasattr(self, "_raw"):  # not where making it was interrupted
+        if "_raw" in self.__dict__:
             self.close()
 
 
