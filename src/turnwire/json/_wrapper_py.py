@@ -8,6 +8,7 @@ reads good JSON only.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from turnwire.json.times import read_time
@@ -32,7 +33,7 @@ TIME_NAMES = (
 _PIECES = '"stream"', '"__REALTIME_TIMESTAMP"', '"\\u'
 _PIECES_IN_BYTES = b'"stream"', b'"__REALTIME_TIMESTAMP"', b'"\\u'
 _RANKS = {name: rank for rank, name in enumerate(TIME_NAMES)}
-_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"|[{}\[\]]', re.DOTALL)
 _VALUE = re.compile(rb'[ \t\r\n]*:[ \t\r\n]*(?:"((?:[^"\\]|\\.)*)"|([0-9.]+)(?![0-9.eE]))', re.DOTALL)
 _EPOCH = re.compile(rb"([1-9][0-9]{8,18})(?:\.([0-9]+))?")
 _BYTES = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*(\[)[ \t\r\n]*((?:[0-9 \t\r\n]*,)*[0-9 \t\r\n]*)\]")
@@ -60,30 +61,33 @@ def epoch(text: bytes) -> int | None:
     return int((found[1] + (found[2] or b"")).ljust(kept, b"0")[:kept])
 
 
-def wrapper_time(raw: bytes, start: int) -> int | None:
-    """The time that the good object at ``start`` gives in one of its members, or in those of an object in it."""
-    depth, place = 0, start
-    best, time = 2 * len(TIME_NAMES), None
-    while True:
-        token = _TOKEN.search(raw, place)
-        assert token is not None, "the object is good JSON"
-        place = token.end()
+def strings_in(raw: bytes, start: int, deepest: int) -> Iterator[tuple[int, re.Match[bytes]]]:
+    """The strings of the good object at ``start``, keys and values, each with how many objects and lists it is in, up
+    to ``deepest``."""
+    depth = 0
+    for token in _TOKEN.finditer(raw, start):
         if token[0] in (b"{", b"["):
             depth += 1
         elif token[0] in (b"}", b"]"):
             depth -= 1
             if not depth:
-                return time
-        elif depth <= 2 and token[1] in _RANKS:
-            rank = _RANKS[token[1]] + (depth - 1) * len(TIME_NAMES)
-            value = _VALUE.match(raw, place)
-            if value is None or rank >= best:
-                continue
-            said = _member_time(value[1], value[2])
-            if said is not None:
-                best, time, place = rank, said, value.end()
-                if not best:
-                    return time
+                return
+        elif depth <= deepest:
+            yield depth, token
+
+
+def wrapper_time(raw: bytes, start: int) -> int | None:
+    """The time that the good object at ``start`` gives in one of its members, or in those of an object in it."""
+    best, time = 2 * len(TIME_NAMES), None
+    for depth, token in strings_in(raw, start, 2):
+        if token[1] not in _RANKS or (value := _VALUE.match(raw, token.end())) is None:
+            continue
+        rank = _RANKS[token[1]] + (depth - 1) * len(TIME_NAMES)
+        if rank < best and (said := _member_time(value[1], value[2])) is not None:
+            best, time = rank, said
+            if not best:
+                break
+    return time
 
 
 def _member_time(text: bytes | None, number: bytes | None) -> int | None:

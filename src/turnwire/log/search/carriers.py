@@ -18,7 +18,7 @@ from turnwire.csp._lines_py import LETTERS, LOOK_ALIKE_LINE, NeedMore, is_header
 from turnwire.csp._scanner_py import TEMPLATE_HEAD
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import plain
-from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
+from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, strings_in, wrapper_time
 from turnwire.json.times import head_time, read_time
 from turnwire.log.search.texts import BOM, Joiner, Match, More, SearchState, Taken, Text, Walk, lines_of
 
@@ -51,9 +51,7 @@ CRI = re.compile(
     rb"(?:\xef\xbb\xbf)?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))"
     rb" (stdout|stderr) ([PF])(?::[^ \r\n]*)?(?: |(?=\r?(?:\n|\Z)))"
 )
-_TOKEN = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"|[{}\[\]]', re.DOTALL)
-_EMPTY = re.compile(rb"\[[ \t]*(?=\])")
-_COLON = re.compile(rb"[ \t]*:[ \t]*")
+_VALUE = re.compile(rb'[ \t]*:[ \t]*(?:"([^"\\]*+(?:\\.[^"\\]*+)*+)"|(\[)[ \t]*(?=\]))?', re.DOTALL)
 OPEN: Any = object()
 """More must be there to say which form the lines have."""
 
@@ -267,25 +265,15 @@ def _key(carrier: str, value: dict[str, Any]) -> tuple[str, ...]:
 
 def _member(data: bytes, at: int, key: bytes) -> tuple[bytes, int, EscapeMap | Numbers | None] | None:
     """The text of a member of the object at ``at``, its place, and the map of its places."""
-    depth, place = 0, at
-    while (token := _TOKEN.search(data, place)) is not None:
-        place = token.end()
-        if token[0] in (b"{", b"["):
-            depth += 1
-        elif token[0] in (b"}", b"]"):
-            depth -= 1
-            if not depth:
-                return None
-        elif depth == 1 and token[1] == key and (colon := _COLON.match(data, place)) is not None:
-            value = _TOKEN.match(data, colon.end())
-            if value is not None and value[1] is not None:
-                return plain(value[1]), value.start(1), EscapeMap(value[1]) if b"\\" in value[1] else None
-            array = message_bytes(data, place)
-            if array is None:
-                empty = _EMPTY.match(data, colon.end())
-                return None if empty is None else (b"", empty.end(), None)
+    for _, token in strings_in(data, at, 1):
+        if token[1] != key or (value := _VALUE.match(data, token.end())) is None:
+            continue
+        if value[1] is not None:
+            return plain(value[1]), value.start(1), EscapeMap(value[1]) if b"\\" in value[1] else None
+        if (array := message_bytes(data, token.end())) is not None:
             written = data[array[1] : array[2]]
             return bytes_said(written), array[1], Numbers(written)
+        return None if value[2] is None else (b"", value.end(), None)
     return None
 
 

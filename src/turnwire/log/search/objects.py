@@ -326,10 +326,6 @@ class Objects:
 
     # --- strings outside of good JSON ---
 
-    def at_escaped(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """Searches a string whose object is not there, or is none."""
-        return self._search.strings.around(walk, at)
-
     def at_values(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """A line of strings and arrays: each of its strings is a text, and each list of lines."""
         walk.needs_line(at, self._search.longest_line)

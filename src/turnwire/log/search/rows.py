@@ -241,38 +241,22 @@ class Rows:
             own = said[1] if scanner.read is None else scanner.read(said[1], self._wanted if mine else wanted)
         if mine:
             valid, present = (scanner.bits, "own_present") if finder.located else (finder.valid, "present")
-            bits = sum(self._put(values, name, value, shift, valid, finder.escaped) for name, value in own.items())
+            bits = sum(self._put(values, name, value, shift, valid) for name, value in own.items())
             values[present] = bits
             return values.get("time"), 0 if finder.located else bits
-        return self._common_columns(wire, own, values, shift) if finder.code is None else (None, 0)
-
-    def _common_columns(
-        self, wire: str, own: Mapping[str, Any], values: dict[str, Any], shift: int
-    ) -> tuple[int | None, int]:
-        """Adds the columns common to all wires, filled from a wire's own. Returns the time and the bits."""
-        finder = self._finder
+        if finder.code is not None:
+            return None, 0
         bits = self._bit_of("wire") if wire == "csp" else 0  # as the search in C writes it
-        for name, (how, source) in bulk_scanner(wire).common.items():
-            value = own.get(source)
-            if value is None:
+        for name, (how, source) in scanner.common.items():
+            if (value := own.get(source)) is None:
                 continue
-            if name == "kind":
-                value = finder.kinds[wire][value]
-            elif how == "number":
-                value = str(int(value)).encode()
+            value = finder.kinds[wire][value] if name == "kind" else value
+            value = str(int(value)).encode() if how == "number" else value
             if isinstance(value, bytes | tuple) or value <= GREATEST:
-                bits |= self._put(values, name, value, shift, finder.valid, finder.escaped)
+                bits |= self._put(values, name, value, shift, finder.valid)
         return values.get("time"), bits
 
-    def _put(
-        self,
-        values: dict[str, Any],
-        column: str,
-        value: Any,
-        shift: int,
-        valid: Mapping[str, int],
-        escaped: Mapping[str, int],
-    ) -> int:
+    def _put(self, values: dict[str, Any], column: str, value: Any, shift: int, valid: Mapping[str, int]) -> int:
         """Adds the value of a column: a number, bytes, or a span of the text and whether that has escapes. Returns the
         column's bits."""
         if column not in valid:
@@ -282,7 +266,7 @@ class Rows:
             values[f"{column}.offset"], values[f"{column}.length"] = self._in_arena(value), len(value)
         elif isinstance(value, tuple):
             values[f"{column}.offset"], values[f"{column}.length"] = value[0] + shift, value[1]
-            bits |= 1 << escaped[column] if value[2:] == (True,) else 0
+            bits |= 1 << self._finder.escaped[column] if value[2:] == (True,) else 0
         else:
             values[column] = value
         return bits

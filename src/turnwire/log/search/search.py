@@ -56,7 +56,7 @@ class Search:
             "slip": partial(at_slip, self),
             "token": lambda walk, at, match: tokens.at_token(walk, at, limit),
             "object": self.objects.at_object,
-            "escaped": self.objects.at_escaped,
+            "escaped": lambda walk, at, match: self.strings.around(walk, at),
             "magic": partial(carriers.at_magic, self),
             "torn": self.objects.at_torn,
         }
