@@ -15,7 +15,8 @@ from tests.conftest import raised
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, context
 from turnwire import WIRES, tokens
 from turnwire.registry import wire_of
-from turnwire.tokens.advice import ALL, NOTICEABLE, TokenUse, means, spend
+from turnwire.tokens.advice import ALL, NOTICEABLE, TokenUse, comparisons, spend
+from turnwire.tokens.comparison import OWN
 
 pytestmark = pytest.mark.once
 
@@ -107,11 +108,20 @@ def test_white_space_is_told_from_three_hundredths_on(spaced: int, told: bool) -
 
 
 @pytest.mark.parametrize("lines", [[REQUEST], [REQUEST, SSTP], [SSTP, REQUEST, SAP]])
-def test_messages_of_several_wires_have_a_mean_of_all(lines: list[str]) -> None:
-    found = means(spend(log(*lines), [tokens.load("o200k_base")], sample=5), [tokens.load("o200k_base")])
+def test_messages_of_several_wires_are_compared_together_too(lines: list[str]) -> None:
+    counters = [tokens.load("o200k_base"), tokens.load("gemma3")]
+    found = list(comparisons(spend(log(*lines), counters, sample=5), counters))
     names = [name for name in WIRES if name in {wire_of(turnwire.decode(line)) for line in lines}]
-    assert [each.wire for each in found] == [*names, *[ALL] * (len(names) > 1)]
-    assert [each.messages for each in found] == [*[1] * len(names), *[len(lines)] * (len(names) > 1)]
+    several = [(name, 1) for name in names] + [(ALL, len(lines))] * (len(names) > 1)
+    pers = ("message", "conversation")
+    assert [(wire, many, one.facts["per"]) for wire, many, one in found] == [
+        (*one, per) for one in several for per in pers
+    ]
+    for wire, many, one in found:
+        own = {row.tokenizer: row.tokens for row in one.rows if row.format == (OWN if wire == ALL else wire)}
+        texts = [turnwire.encode(turnwire.decode(line)) for line in lines if wire in (ALL, turnwire.detect(line))]
+        whole = texts if one.facts["per"] == "message" else ["\n".join(texts)]
+        assert own == {counter.name: sum(counter.count_many(whole)) for counter in counters} and len(texts) == many
 
 
 def test_a_session_is_advised_for_what_it_saves() -> None:

@@ -21,7 +21,7 @@ from tests.tokens.material import HOSTILE, KICK, PATCH, REQUEST, SAP, SSTP, TEXT
 from turnwire import tokens
 from turnwire.conversion import Context
 from turnwire.errors import EncodeError, Reason
-from turnwire.tokens.advice import FIRST, KEEP, Price, Sample, TokenUse, _least, _mean, priced
+from turnwire.tokens.advice import FIRST, KEEP, Price, Sample, TokenUse, priced
 from turnwire.tokens.comparison import (
     FORMATS,
     OWN,
@@ -309,35 +309,6 @@ def test_who_brings_all_back_is_ranked_among_those_that_do(wholes: tuple[bool, .
     shown = tokens.Comparison(found, {}, {"tokenizers": {"x": ""}, "messages": 2}).sorted("x")
     order = sorted(range(4), key=lambda place: (not wholes[place], totals[place]))
     assert [each.format for each in shown] == [names[place] for place in order]
-
-
-def means(name: str, together: float | None, alone: float | None) -> dict[str, Any]:
-    return {"format": name, "alone": alone, "together": together}
-
-
-def test_the_cheapest_together_stand_first() -> None:
-    """One that was not measured together stands where it is alone, and one that was not measured at all last."""
-    rows = [means("a", 5, 1), means("b", None, 3), means("c", None, None), means("d", 2, 9), means("e", 4, None)]
-    for order in itertools.permutations(rows):
-        assert [each["format"] for each in sorted(order, key=_least)] == ["d", "b", "e", "a", "c"]
-
-
-@pytest.mark.parametrize("alone", [None, True, False])
-@pytest.mark.parametrize("together", [None, True, False])
-@pytest.mark.parametrize("kind", ["wire", "reference"])
-def test_a_mean_is_of_what_was_measured(alone: bool | None, together: bool | None, kind: str) -> None:
-    """A prompt is no part of the messages: of a wire its legend is left out where they are one text."""
-    one = None if alone is None else row("x", 10, 4, alone, kind)
-    whole = None if together is None else row("x", 6, 2, together, kind)
-    found = _mean("x", one, whole, (14.0, 6.0), "why not")
-    size, single = (6, 5) if kind == "wire" else (8, 7)
-    assert (found["alone"], found["ratio"]) == ((None, None) if one is None else (single, single / 14))
-    assert (found["together"], found["ratio_together"]) == ((None, None) if whole is None else (size / 2, size / 12))
-    given = [back for back in (alone, together) if back is not None]
-    assert found["round_trip"] == (all(given) if given else None)
-    assert found["note"] == ("" if given else "why not") and found["bytes"] == (None if one is None else 4.5)
-    bare = _mean("x", one, whole, (None, None), "")
-    assert (bare["ratio"], bare["ratio_together"], bare["note"]) == (None, None, "")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import turnwire
 from turnwire import registry
 from turnwire.errors import Reason
 from turnwire.showing import counted
-from turnwire.tokens.comparison import FORMATS, OWN, Report, Row, Section, compare, text_of
+from turnwire.tokens.comparison import FORMATS, Comparison, Report, Row, Section, compare, text_of
 from turnwire.tokens.tokenizer import DEFAULT, Tokenizer, load
 
 KEEP = 10
@@ -192,7 +192,7 @@ def spend(
 
 BASE, TABULAR, SESSION = "json", "toon", "session"
 REFERENCES = (BASE, TABULAR, SESSION)
-"""The formats that are always there, in this order; of one that cannot be measured it is said why."""
+"""The formats that messages are compared with as one text."""
 ALL = "all wires"
 """Stands for the wire of a log that has messages of several."""
 
@@ -479,91 +479,17 @@ def _change(
     return [Change(log, tokenizer, part, text, saved, saved / of, None if price is None else price.of(saved), to)]
 
 
-class Means(NamedTuple):
-    """The formats for the messages of one wire of a log, with one tokenizer, the cheapest together first.
-
-    wire: its name; ``ALL`` for the messages of all wires, in the order of the log. messages: how many there are.
-    sampled: how many were measured alone. first: how many together. absent: wires that were not tried, and why.
-
-    rows: of each format, a wire or one of REFERENCES, None for what was not measured: alone: tokens of a message that
-    is a text of its own, the mean of the sample; together: of one among the first messages of the log, written as one
-    text, with what explains that text; ratio, ratio_together: of these to minified JSON; bytes: of a message alone;
-    dropped: fields that it cannot carry, each with how many messages of the sample have it; round_trip: whether every
-    message comes back from it; note: why not.
-    """
-
-    wire: str
-    tokenizer: str
-    messages: int
-    sampled: int
-    first: int
-    rows: list[dict[str, Any]]
-    absent: dict[str, str]
-
-    def of(self, wire: str) -> bool:
-        """True if messages of that wire are among those of this table."""
-        return self.wire in (wire, ALL)
-
-
-def means(found: CountedLog, counters: Sequence[Tokenizer], *, context: Any = None) -> list[Means]:
-    """The means for each wire of a log and each tokenizer, in the order in which it was counted. Of several wires,
-    those for all messages follow: each in its own wire, and in REFERENCES."""
+def comparisons(
+    found: CountedLog, counters: Sequence[Tokenizer], *, context: Any = None
+) -> Iterator[tuple[str, int, Comparison]]:
+    """The formats for each wire of a log, and for the messages of all wires where there are several: the wire or
+    ``ALL``, how many messages there are, and a comparison, first of the sample, each message by itself, then of the
+    first messages as one text."""
     known = [name for name in registry.names() if registry.wire(name).has("shape")]
-    result = []
-    for wire, name in found.spent:
-        counter = next(each for each in counters if each.name == name)
+    several = [(wire, kept, [wire]) for wire, kept in found.samples.items()]
+    several += [(ALL, found.whole, [])] if len(several) > 1 else []
+    for wire, kept, own in several:
         others = [each for each in known if each != wire] if wire in known else []
-        result.append(_means(wire, found.samples[wire], counter, [wire], others, context))
-    several = counters if len(found.samples) > 1 else ()
-    return result + [_means(ALL, found.whole, counter, [], [], None) for counter in several]
-
-
-def _means(
-    wire: str, kept: Sample, counter: Tokenizer, own: Sequence[str], others: Sequence[str], context: Any
-) -> Means:
-    alone = compare(kept.messages, [*own, *others], [counter], formats=BASELINES, context=context)
-    together = compare(kept.first, own, [counter], formats=REFERENCES, per="conversation")
-    single, whole = ({row.format: row for row in found.rows} for found in (alone, together))
-    names = dict.fromkeys((own[0] if own else OWN, *others, *REFERENCES))
-    measured = {name: [found[name] for found in (single, whole) if name in found] for name in names}
-    bases = _of_one(single.get(BASE)), _of_one(whole.get(BASE))
-    why = {**together.absent, **alone.absent}
-    rows = [
-        _mean(name, single.get(name), whole.get(name), bases, why.get(name, ""))
-        for name in names
-        if measured[name] or name in REFERENCES
-    ]
-    rows.sort(key=_least)
-    absent = {each: text for each, text in alone.absent.items() if each not in REFERENCES}
-    return Means(wire, counter.name, kept.seen, len(kept.messages), len(kept.first), rows, absent)
-
-
-def _least(mean: dict[str, Any]) -> tuple[bool, float]:
-    """The order of formats: the cheapest together first, what was not measured last."""
-    least = mean["alone"] if mean["together"] is None else mean["together"]
-    return least is None, least or 0.0
-
-
-def _mean(
-    name: str, alone: Row | None, together: Row | None, bases: tuple[float | None, float | None], absent: str
-) -> dict[str, Any]:
-    measured = [row for row in (alone, together) if row is not None]
-    each = _of_one(alone), _of_one(together)
-    pairs = zip(each, bases, strict=True)
-    ratios = [None if tokens is None or base is None else tokens / base for tokens, base in pairs]
-    return {
-        "format": name,
-        "alone": each[0],
-        "ratio": ratios[0],
-        "together": each[1],
-        "ratio_together": ratios[1],
-        "bytes": None if alone is None else alone.bytes / alone.messages,
-        "dropped": list(measured[0].dropped if measured else ()),
-        "round_trip": all(row.round_trip for row in measured) if measured else None,
-        "note": "; ".join(dict.fromkeys(row.note for row in measured if row.note)) if measured else absent,
-    }
-
-
-def _of_one(row: Row | None) -> float | None:
-    """The tokens of a message: a wire's prompt is no part of it, since it is sent whatever is written afterwards."""
-    return None if row is None else (row.tokens if row.kind == "wire" else row.total) / row.messages
+        alone = compare(kept.messages, [*own, *others], counters, formats=BASELINES, context=context)
+        yield wire, kept.seen, alone
+        yield wire, kept.seen, compare(kept.first, own, counters, formats=REFERENCES, per="conversation")

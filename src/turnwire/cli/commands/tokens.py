@@ -86,7 +86,7 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     found = spend(list(names), counters, **chosen)
     _show(found, settings)
     if settings["compare"] and found.spent:
-        _compare(found, counters, context, settings["as_json"], advised)
+        _compare(found, counters, context, settings["as_json"])
     if advised and found.spent:
         _advise(found, counters, context, price, settings)
     if not found.spent and not found.damaged and not settings["quiet"]:
@@ -217,42 +217,19 @@ def _row(spent: TokenUse) -> dict[str, Any]:
     return {**row, "mean": mean, "largest": first.tokens, "file": first.file, "line": first.line}
 
 
-DIGITS = {"alone": 1, "ratio": 2, "together": 1, "ratio together": 2, "bytes": 1}
-"""Numbers of a comparison, and how many digits they have after the point."""
+def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json: bool) -> None:
+    """Shows what the messages cost in each format, each by itself and together."""
+    from turnwire.tokens.advice import comparisons
 
-
-def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json: bool, advised: bool) -> None:
-    """Shows what a message costs in each format; what was not tried is listed with the advice, where there is one."""
-    from turnwire.tokens.advice import means, untried
-
-    for one in means(found, counters, context=context):
+    for wire, messages, one in comparisons(found, counters, context=context):
         if as_json:
-            write_json([{"comparison": one._asdict()}])
+            told = {**one.facts, "wire": wire, "messages": messages, "compared": one.facts["messages"]}
+            write_json([{"comparison": {**told, "rows": one.to_dicts(), "absent": one.absent}}])
             continue
-        title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
-        written = [spent for (wire, name), spent in found.spent.items() if name == one.tokenizer and one.of(wire)]
-        mean = sum(spent.tokens for spent in written) / one.messages
-        messages = counted(one.messages, "message")
-        lines = [
-            f"as written: {mean:,.1f}, the mean of {messages}; text between them is not counted",
-            f"alone: {one.sampled:,} of {messages}, each as a separate text",
-            f"together: the first {counted(one.first, 'message')} as one text, with the legend it needs",
-            *(f"{row['format']}: {row['note']}" for row in one.rows if row["note"]),  # a table would cut it
-        ]
-        if not advised:
-            absent = {f"{one.wire} as {wire}": why for wire, why in one.absent.items()}
-            lines += [f"not tried: {line}" for line in untried(absent, context is not None)]
-        text = "".join(f"{printable(line)}\n" for line in lines)
-        carries = {True: "yes", False: "no", None: None}
-        cells = [
-            [
-                row["format"],
-                *(row[name.replace(" ", "_")] for name in DIGITS),
-                *(carries[row["round_trip"]], ", ".join(row["dropped"])),
-            ]
-            for row in one.rows
-        ]
-        write_text(f"\n{title}\n{table(['format', *DIGITS, 'carries all', 'dropped'], cells, DIGITS)}{text}")
+        alone = one.facts["per"] == "message"
+        some = f"{one.facts['messages']:,} of {counted(messages, 'message')}, each by itself"
+        together = f"the first {counted(one.facts['messages'], 'message')} as one text"
+        write_text(f"\n{printable(wire)}: {some if alone else together}\n{one.table(text_table)}")
 
 
 def _advise(found: CountedLog, counters: list[Tokenizer], context: Any, price: Any, settings: dict[str, Any]) -> None:
