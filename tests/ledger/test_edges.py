@@ -56,18 +56,6 @@ def test_a_head_of_no_size_of_the_ledger_is_refused_with_words(size: int) -> Non
         assert not verdict and verdict.fault is not None and verdict.fault.where == "head"
 
 
-def test_many_entries_are_fetched_page_by_page() -> None:
-    """Neither each by a search of its own, nor all at once."""
-    with Ledger(":memory:") as ledger:
-        ledger.append_many([("k", "v", "x")] * 1100)
-        asked: list[str] = []
-        ledger._reader.set_trace_callback(asked.append)
-        for several, pages in ((ledger.entries(), 3), (ledger.entries(kind="k"), 3), (ledger.find("k", "x"), 7)):
-            asked.clear()
-            assert next(several) and len(asked) == 1
-            assert len(list(several)) == 1099 and len(asked) == pages
-
-
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 511, 512, 513, 514, 1024, 1025, 1026])
 def test_all_entries_of_a_key_are_found_however_many_follow_each_other(number: int) -> None:
     with Ledger(":memory:") as ledger:

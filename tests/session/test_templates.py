@@ -15,9 +15,9 @@ from turnwire import session
 from turnwire.errors import DecodeError, Reason
 from turnwire.session import Options
 from turnwire.session.notation import cut, key_of, read
-from turnwire.session.shapes import ARRAY, Event, Leaf, Member, Shape, Shapes, flatten, minified, parsed, unflatten
-from turnwire.session.templates import FARTHEST, MOST_MISSED, Planner, again, one_more, time_of, time_text
-from turnwire.session.writing import Composer, candidates, read_events
+from turnwire.session.shapes import ARRAY, Event, Leaf, Shapes, flatten, minified, parsed, unflatten
+from turnwire.session.templates import FARTHEST, Planner, one_more, time_of, time_text
+from turnwire.session.writing import Composer, read_events
 
 pytestmark = pytest.mark.once
 
@@ -161,17 +161,6 @@ def test_a_leaf_as_a_field(mark: str, first: Leaf, leaf: Leaf, field: str) -> No
     assert session.decode(text) == [{"m": value(first)}, {"m": value(leaf)}]
 
 
-def test_fields_that_need_not_be_told_are_left_out() -> None:
-    composer = Composer(())
-    events = events_of([{"a": "x", "b": 1, "c": "z", "k": "k1"}, {"a": "x", "b": 2, "c": "z", "k": "k2"}])
-    composer.defined("a", events[0], ["?", "+", "?", "="])
-    assert composer.row("a", events[0]) == "a |1"
-    assert composer.row("a", events[1]) == "a |||k2"
-    assert composer.row("a", events[1]) == "a |2"
-    composer.plain = True
-    assert composer.row("a", events[1]) == "a x|2|z"
-
-
 HARD = ("", "x", "=", "=x", "&", "+5", "-5", "5", "a|b", SOON, LATE, None, True, 0, 7, 8, -1, 1767225600, 1767225605)
 
 
@@ -191,21 +180,6 @@ def test_any_value_may_follow_any_other_whatever_a_template_expects(mark: str) -
 def test_fields_that_no_writer_makes_are_refused(fields: str) -> None:
     caught = raised(DecodeError, decoded, "a={a?:x b?:1}", f"a {fields}")
     assert (caught.reason, caught.line) == (Reason.BAD_ENCODING, 3)
-
-
-@pytest.mark.parametrize(
-    ("paths", "keys", "order"),
-    [
-        ("abc", (), (None, [0, 1, 2])),
-        ("abc", ("x",), (None, [0, 1, 2])),
-        ("abc", ("b",), (1, [1, 0, 2])),
-        ("abc", ("c", "b"), (2, [2, 0, 1])),  # the first key that is there, not the first leaf
-        ("abc", ("x", "a"), (0, [0, 1, 2])),
-        ("", ("a",), (None, [])),
-    ],
-)
-def test_the_leaf_that_names_the_conversation_comes_first(paths: str, keys: tuple[str, ...], order: Any) -> None:
-    assert Shape(tuple(Member(path, "", number) for number, path in enumerate(paths))).order(keys) == order
 
 
 @pytest.mark.parametrize(
@@ -246,40 +220,6 @@ def test_an_empty_key_is_no_source() -> None:
     events = [{"x": 1, "": 2}, {"": number, "a": number}, {"x": number, "": 3}]
     assert session.decode(composed(events)) == events
     assert Planner(events_of(events), (), Options().marks()).plan()[0].marks == ["=a", "+"]
-
-
-@pytest.mark.parametrize("size", [MOST_MISSED - 1, MOST_MISSED, MOST_MISSED + 1, 2 * MOST_MISSED - 1, 2 * MOST_MISSED])
-@pytest.mark.parametrize("missed", range(4))
-def test_a_plan_holds_for_events_of_which_one_in_twenty_misses_it(size: int, missed: int) -> None:
-    lines = [{"kind": "a", "n": number} for number in range(size - missed)]
-    events = events_of(lines + [{f"other{number}": number} for number in range(missed)])
-    plan = Planner(events[: size - missed], (), Options().marks()).plan()
-    assert (again(plan, events) is not None) is (missed * MOST_MISSED <= size)
-
-
-@pytest.mark.parametrize(
-    ("values", "may_be"),
-    [
-        *(("ababa", False), ("ababab", True), ("aaabbb", False), ("aaabba", True), ("abcabc", True)),
-        *(("abcdabc", False), ("abcdabcd", True), ("aaaaaa", False), ("abcdef", False)),
-    ],
-)
-def test_which_values_may_name_conversations(values: str, may_be: bool) -> None:
-    """Those that come six times and more, each twice on the average, and not each all at once."""
-    lines = [{"room": value, "text": f"words {number}"} for number, value in enumerate(values)]
-    assert candidates(events_of(lines)) == ["room"] * may_be
-    assert candidates(events_of([{"two words": value} for value in values])) == []
-
-
-@pytest.mark.parametrize("value", [1, "x", "two words", [1], {"b": 1}])
-@pytest.mark.parametrize("key", ["a", "two words", ""])
-@pytest.mark.parametrize("mark", ["", "?", "+"])
-def test_an_event_that_comes_once_is_told_as_json_unless_that_is_longer(mark: str, key: str, value: Any) -> None:
-    event = Shapes().event({key: value})
-    marks = [mark] * len(event.leaves)
-    named, told = Composer(()).defined("a", event, marks), Composer(()).defined("", event, marks)
-    assert told == (named[1:] if len(named) - 1 < len(event.line) else event.line)
-    assert decoded(told) == [{key: value}]
 
 
 # --- definitions of templates: their notation, and templates derived from others --------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, strategies as st
@@ -250,13 +249,6 @@ def test_a_refused_message_uses_up_no_clock():
     assert agent.say(package.Knowledge, "k", confidence=1).logical_clock == 1
     with pytest.raises(EncodeError):
         package.Agent("<your-agent-id>", "s").say(package.Knowledge, "k", confidence=1)
-
-
-def test_threads_share_an_agent():
-    agent = package.Agent("a", "s")
-    with ThreadPoolExecutor(4) as pool:
-        clocks = pool.map(lambda _: agent.say(package.Knowledge, "k", confidence=1).logical_clock, range(200))
-    assert sorted(clocks) == list(range(1, 201))
 
 
 def test_values_that_are_not_of_json_are_refused_and_never_made_fit():
