@@ -1,4 +1,4 @@
-"""Envelopes of KickLang, compiled: the object, its making from a JSON object, and the quick all-clear of ``check``.
+"""Envelopes of KickLang, compiled: the object, its making from usual text, and the quick all-clear of ``check``.
 
 The rules are in ``turnwire.kick.rules``; this code confirms that nothing is wrong, or leaves the decision to them.
 """
@@ -55,12 +55,8 @@ cdef object DEFAULT_LIMITS = LIMITS
 cdef object STANDARD = DEFAULT_POLICY
 cdef dict KNOWN_TYPES = TYPES
 cdef object ALL_FIELDS = frozenset(FIELDS)
-cdef tuple FIELD_TUPLE = tuple(FIELDS)
 cdef Py_ssize_t NESTING = LIMITS.nesting
 cdef str DICT_ITEMS = "items"
-cdef PyObject *FIELD_NAMES[8]
-for _place in range(8):
-    FIELD_NAMES[_place] = <PyObject *>FIELD_TUPLE[_place]
 cdef Py_ssize_t MOST = LIMITS.message
 cdef list QUOTED = [f'"{name}"'.encode() for name in FIELDS], WORDS = [word.encode() for word in TYPES]
 cdef list MEMBERS_OF_TYPE = list(TYPES.values())
@@ -140,9 +136,9 @@ cdef class Envelope:
         """The text of an unchanged envelope that was read in writing order; else None."""
         return unchanged(self)
 
-    def _keep(self, str text not None):
-        """Keeps the text of the original of this copy."""
-        self._source, self._own, self._count = text, True, 0
+    def _keep(self, text not None, bint own=True):
+        """Keeps the text that says just this, in the order of writing; own: which writing gives as it is."""
+        self._source, self._own, self._count = text, own, 0
 
     def __repr__(self):
         return methods.EnvelopeMethods.__repr__(self)
@@ -161,55 +157,6 @@ cdef inline object unchanged(Envelope it):
 
 inherit(Envelope, methods.EnvelopeMethods)  # what both twins share
 put(Envelope, "__init__", methods.EnvelopeMethods.__init__)  # a function of Python, which says its arguments
-
-
-cpdef build(dict fields, source=None, bint own=False):
-    """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type; ``source``: its
-    text, which is kept where its keys are in the order of writing; own: which gives it as it is."""
-    cdef bint usual
-    cdef Py_ssize_t first
-    cdef Envelope envelope = Envelope.__new__(Envelope)
-    cdef PyObject *values[8]
-    cdef PyObject *key
-    cdef PyObject *item
-    cdef Py_ssize_t place = 0, known = 0
-    cdef int i
-    for i in range(8):
-        values[i] = NULL
-    # The reader shares the keys and most texts hold them in their usual order: then no key is looked up.
-    while known < 8 and PyDict_Next(fields, &place, &key, &item) and key == <PyObject *>FIELD_NAMES[known]:
-        values[known] = item
-        known += 1
-    usual = known >= 7 and known == PyDict_Size(fields)
-    first = known
-    if not usual:
-        known = 0
-        for i in range(8):
-            values[i] = PyDict_GetItemWithError(fields, <object>FIELD_NAMES[i])
-            known += values[i] != NULL
-    for i in range(8):
-        if values[i] == NULL:
-            if i < 7:
-                return None
-        elif type(<object>values[i]) is not str:
-            return None
-    item = PyDict_GetItemWithError(KNOWN_TYPES, <object>values[4])
-    if item == NULL or not is_channel(<str>values[5]):
-        return None
-    envelope.id = <object>values[0]
-    envelope.timestamp = <object>values[1]
-    envelope.sender = <object>values[2]
-    envelope.receiver = <object>values[3]
-    envelope.type = <object>item
-    envelope.channel = <object>values[5]
-    envelope.content = <object>values[6]
-    if values[7] != NULL:
-        envelope.correlation_id = <object>values[7]
-    if PyDict_Size(fields) != known:
-        envelope._extra = {name: value for name, value in fields.items() if name not in ALL_FIELDS}
-    if first == known:  # all fields stand in front
-        envelope._source, envelope._own = source, own
-    return envelope
 
 
 cdef bint is_channel(str channel):
@@ -449,12 +396,9 @@ def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
         if limits is DEFAULT_LIMITS:
             fields, source = READ(data)
             text = data if type(data) is str or type(data) is bytes else json_text.input_bytes(data, WIRE)
-            envelope = build(fields, text, source is not None)
+            envelope = methods.built(Envelope, fields, data, text, source is not None)
         else:
-            fields = READ(data, limits)[0]
-            envelope = build(fields)
-        if envelope is None:
-            raise methods.field_error(data, fields)
+            envelope = methods.built(Envelope, READ(data, limits)[0], data)
     if strict:
         check(envelope, policy, strict=True)
     return envelope

@@ -15,7 +15,6 @@ from turnwire.csp.codec import write
 from turnwire.csp.messages import AnyBlock, CspMessage, Patch, made_block
 from turnwire.csp.spec import BLOCK_WORD, Intent
 from turnwire.errors import Issue, Reason
-from turnwire.kick import codec as kick_codec
 from turnwire.kick.codec import Envelope
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.rules import DEFAULT_POLICY, allows
@@ -339,9 +338,7 @@ def _kick_join(fields: Fields) -> Envelope:
     if _KICK_CARRY in fields:
         fields = {**fields, _CONTENT: f"{fields[_CONTENT]}{_CARRY}{fields[_KICK_CARRY]}\n"}
         del fields[_KICK_CARRY]
-    whole = nested(fields)
-    envelope: Envelope | None = kick_codec._core.build(whole)
-    return Envelope.from_dict(whole) if envelope is None else envelope
+    return Envelope.from_dict(nested(fields))
 
 
 def _kick_kind(fields: Fields) -> tuple[str | None, str]:

@@ -56,8 +56,8 @@ class Envelope(methods.EnvelopeMethods):
             return None
         return compacted(self._read[0])
 
-    def _keep(self, text: str) -> None:
-        """Keeps the text of the original of this copy."""
+    def _keep(self, text: str | bytes, own: bool = True) -> None:
+        """Keeps the text that says just this, in the order of writing; own: which the compiled twin gives as it is."""
         self._read = text, tuple(getattr(self, name) for name in FIELDS)
 
     def __delattr__(self, name: str) -> None:
@@ -67,20 +67,6 @@ class Envelope(methods.EnvelopeMethods):
 
 
 _read_object = json_text.reader(WIRE, FIELDS).read
-_ALL = frozenset(FIELDS)
-
-
-def build(fields: dict[str, Any], source: str | bytes | None = None) -> Envelope | None:
-    """The envelope of a JSON object, or None if a field is missing, of the wrong type, or no known type; ``source``:
-    its text, which is kept where its keys are in the order of writing."""
-    if methods.field_fault(fields) is not None:
-        return None
-    extra = {key: value for key, value in fields.items() if key not in _ALL}
-    values = {name: fields.get(name) for name in FIELDS}
-    envelope = Envelope(**values, extra=extra)  # type: ignore[arg-type]
-    if source is not None and list(fields) == [*(name for name in FIELDS if name in fields), *extra]:
-        envelope._read = source, tuple(values.values())
-    return envelope
 
 
 def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
@@ -105,9 +91,7 @@ def decode(
     """
     fields = _read_object(data, limits)
     source = data if type(data) is str or type(data) is bytes else json_text.input_bytes(data, WIRE)
-    envelope = build(fields, source if limits is LIMITS else None)
-    if envelope is None:
-        raise methods.field_error(data, fields)
+    envelope: Envelope = methods.built(Envelope, fields, data, source if limits is LIMITS else None)
     if strict:
         check(envelope, policy, strict=True)
     return envelope

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import message as contract
 from turnwire.contract import cached_if_short
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import Reason
 from turnwire.json import text as json_text
 from turnwire.json.faults import kind_of
 from turnwire.json.times import seconds
@@ -86,6 +86,9 @@ def _of_text(cls: Any, values: tuple[Any, ...], text: str) -> Any:
 
 def field_fault(fields: Mapping[str, Any]) -> Refusal | None:
     """The refusal of the first field, in the order of section 001, that makes an object no envelope."""
+    texts = {*map(type, map(fields.get, REQUIRED_FIELDS)), type(fields.get("correlation_id", ""))} == {str}
+    if texts and fields["type"] in TYPES and channel_parts(fields["channel"])[0] is not None:
+        return None  # as most
     for name in FIELDS:
         if name not in fields:
             if name in REQUIRED_FIELDS:
@@ -101,11 +104,24 @@ def field_fault(fields: Mapping[str, Any]) -> Refusal | None:
     return None
 
 
-def field_error(data: Any, fields: Mapping[str, Any]) -> DecodeError:
-    """The error for the first field that is missing or wrong, at its value, or at the object's brace."""
-    fault = field_fault(fields)
-    assert fault is not None  # build rejects only faults that field_fault explains
-    return json_text.refusal(data, WIRE, *fault)
+_ALL = frozenset(FIELDS)
+
+
+def built(
+    cls: Any, fields: Mapping[str, Any], data: Any = None, text: str | bytes | None = None, own: bool = False
+) -> Any:
+    """The envelope of a JSON object that was read from ``data``. Raises DecodeError for the first field that is missing
+    or wrong, at its value, or at the object's brace.
+
+    text: of the object, which is kept where its keys are in the order of writing; own: which writing gives as it is.
+    """
+    if (fault := field_fault(fields)) is not None:
+        raise json_text.refusal(data, WIRE, *fault)
+    extra = {} if fields.keys() <= _ALL else {key: value for key, value in fields.items() if key not in _ALL}
+    envelope = cls(*map(fields.get, FIELDS), extra)
+    if text is not None and list(fields) == [*filter(fields.__contains__, FIELDS), *extra]:
+        envelope._keep(text, own)
+    return envelope
 
 
 def envelope_text(envelope: Any, cls: type, check: Callable[..., list[Issue]], strict: bool, policy: Policy) -> str:
@@ -226,12 +242,7 @@ class EnvelopeMethods(contract.Message):
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """The envelope of a JSON object. Raises DecodeError with the field in ``path``; see :func:`field_fault`."""
         contract.expect_mapping(fields, WIRE)
-        fault = field_fault(fields)
-        if fault is not None:
-            raise json_text.refusal(None, WIRE, *fault)
-        extra = {key: value for key, value in fields.items() if key not in FIELDS}
-        make: Any = cls
-        return make(**{name: fields.get(name) for name in FIELDS}, extra=extra)  # type: ignore[no-any-return]
+        return built(cls, fields)  # type: ignore[no-any-return]
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:

@@ -5,5 +5,3 @@ from turnwire.kick._envelope_py import (
     encode as encode,
 )
 from turnwire.kick.spec import FIELDS as FIELDS, TYPES as TYPES, WIRE as WIRE
-
-def build(fields: dict[str, object], source: str | bytes | None = None, own: bool = False) -> Envelope | None: ...
