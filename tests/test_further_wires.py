@@ -143,6 +143,14 @@ def test_what_a_scan_says_of_them(name: str) -> None:
 
 
 @pytest.mark.usefixtures("scan_core", "toys")
+@pytest.mark.parametrize("wire", [None, "beep", "memo"])
+def test_what_only_begins_as_one_is_text(wire: str | None) -> None:
+    for text in (b"~ ~~ ~x>y ~/home\n", b"MEMO To all\nEND\n", b"a ~b MEMO\n"):
+        found = turnwire.scan(text, wire=wire)
+        assert (sum(map(len, found)), found.rejects.rows()) == (0, [])
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
 def test_own_columns() -> None:
     [batch] = turnwire.scan("\n".join(TEXTS.values()).encode(), wire="beep")
     assert [list(batch[name]) for name in ("speaker", "sender", "text", "subject")] == [["ada"]] * 2 + [["hello"]] * 2
@@ -324,7 +332,7 @@ def test_a_time_without_a_zone_is_utc(zone: timezone | None) -> None:
     turnwire.register(days((Column("when", "timestamp"),), {"time": "when"}, values=lambda message: {"when": moment}))
     [batch] = turnwire.scan(b"DAY/7 x\n", wire="day")
     there = moment if zone else moment.replace(tzinfo=UTC)
-    assert turnwire.Message.time.__get__(turnwire.decode("DAY/7 x")) == there
+    assert turnwire.Message.time.__get__(turnwire.decode("DAY/7 x"), turnwire.Message) == there
     assert batch["time"].tolist() == [(there - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)]
 
 

@@ -420,6 +420,24 @@ def test_what_is_compressed_is_read_where_it_holds_what_a_log_held_before_it_was
     assert found == ([[0], [], [0, 1]], [("app.log", "file_shrunk")])
 
 
+@pytest.mark.parametrize("bytes_less", [0, 1, 30])
+def test_what_is_just_being_compressed_is_not_read(bytes_less: int, tmp_path: Path) -> None:
+    path, old, made = (tmp_path / name for name in ("app.log", "app.log.1", "app.log.1.gz"))
+    path.write_bytes(record(0))
+    whole = gzip.compress(record(0))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(1))
+
+    def end() -> None:
+        made.write_bytes(whole)
+        old.unlink()
+
+    steps = (rotate, lambda: made.write_bytes(whole[: len(whole) - bytes_less]), end, lambda: append(path, record(2)))
+    assert stepped(tmp_path, *steps) == ([[0], [1], [], [], [2]], [])
+
+
 def test_a_copy_that_was_read_when_following_begins_is_not_read_under_its_name(tmp_path: Path) -> None:
     path, copy = tmp_path / "app.log", tmp_path / "app.log.1"
     path.write_bytes(record(0))
