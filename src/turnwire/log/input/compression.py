@@ -13,7 +13,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Generator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from copy import copy
 from typing import Any, NamedTuple, Protocol
 
@@ -312,25 +312,22 @@ def is_archived(path: str) -> bool:
         return is_archive(file.read(HEAD))
 
 
-class Member(io.RawIOBase):
+class Member:
     """The decompressed bytes of one file in an archive. fault: why they end before their time; stored: how many bytes
-    of the archive they are."""
+    of the archive they are. allowed: (count) -> so many of these bytes may come out of the archive."""
 
     kind = "zip"
 
-    def __init__(self, archive: _Archive, info: zipfile.ZipInfo) -> None:
+    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, allowed: Callable[[int], int]) -> None:
         self.fault: StreamDamage | None = None
         self.stored, self.size = info.compress_size, info.file_size
-        self._archive = archive
+        self._allowed = allowed
         self._place, self._checksum = info.header_offset, info.CRC
         unchecked = copy(info)
         unchecked.CRC = None  # type: ignore[assignment] # zipfile would keep the last bytes back where it is wrong
-        self._file: Any = archive.zip.open(unchecked)
+        self._file: Any = archive.open(unchecked)
+        self.close = self._file.close
         self._running = 0
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
 
     def readinto(self, view: Any, /) -> int:
         """The number of bytes read into ``view``; 0 at the end, or where there is a ``fault``."""
@@ -347,35 +344,15 @@ class Member(io.RawIOBase):
         self._running = zlib.crc32(data, self._running)
         if not data and self._running != self._checksum:
             return self._ended(Reason.BAD_COMPRESSION, "the checksum is wrong")
-        if (over := self._archive.over(len(data))) > 0:
-            data = data[: max(len(data) - over, 0)]
-            self._ended(Reason.RATIO_TOO_HIGH, f"the archive expands by more than {self._archive.limits.ratio} to 1")
+        if (count := self._allowed(len(data))) < len(data):
+            data = data[:count]
+            self._ended(Reason.RATIO_TOO_HIGH, "the archive expands by more than the limit allows")
         memoryview(view)[: len(data)] = data
         return len(data)
 
     def _ended(self, reason: Reason, text: str) -> int:
         self.fault = StreamDamage(reason, self._place, text)
         return 0
-
-    def close(self) -> None:
-        """Closes it."""
-        self._file.close()
-        super().close()
-
-
-class _Archive:
-    """An open archive, and how many bytes came out of it."""
-
-    def __init__(self, file: Any, limits: Limits) -> None:
-        self.zip = zipfile.ZipFile(file)
-        self.limits = limits
-        self._most: int = max(limits.ratio_from, limits.ratio * file.seek(0, io.SEEK_END))
-        self._out = 0
-
-    def over(self, count: int) -> int:
-        """Counts bytes that come out: how many more than may there are by now."""
-        self._out += count
-        return self._out - self._most
 
 
 def members(file: Any, limits: Limits, refuse: Refuse) -> Generator[tuple[str, Member]]:
@@ -390,11 +367,17 @@ def members(file: Any, limits: Limits, refuse: Refuse) -> Generator[tuple[str, M
 
             file = _copied(file, stack.enter_context(TemporaryFile()))
         try:
-            archive = _Archive(file, limits)
+            archive = stack.enter_context(zipfile.ZipFile(file))
         except (zipfile.BadZipFile, NotImplementedError) as error:
             raise NotALog(f"cannot be read as a zip archive: {error}") from None
-        stack.callback(archive.zip.close)
-        found = [info for info in archive.zip.infolist() if not info.is_dir()]
+        left: int = max(limits.ratio_from, limits.ratio * file.seek(0, io.SEEK_END))
+
+        def allowed(count: int) -> int:
+            nonlocal left
+            count, left = min(count, left), max(left - count, 0)
+            return count
+
+        found = [info for info in archive.infolist() if not info.is_dir()]
         if any(info.filename == _DOCUMENT for info in found):
             raise NotALog("is an Office document, not a log")
         for info in found:
@@ -402,11 +385,11 @@ def members(file: Any, limits: Limits, refuse: Refuse) -> Generator[tuple[str, M
                 refuse(NotALog(f"{info.filename} in it is encrypted (unpack it first)"))
                 continue
             try:
-                member = Member(archive, info)
+                member = Member(archive, info, allowed)
             except (zipfile.BadZipFile, NotImplementedError) as error:
                 refuse(NotALog(f"{info.filename} in it cannot be read: {error}"))
                 continue
-            with member:
+            with closing(member):
                 yield info.filename, member
                 if member.fault is not None and member.fault.reason is Reason.RATIO_TOO_HIGH:
                     return

@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from functools import partial
+from functools import cache, partial
 from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
@@ -279,15 +279,11 @@ def _opened(path: str, flags: int) -> int:
 def _once(names: Iterable[str]) -> dict[str, str]:
     """The names in order, by the file that each leads to; of several that lead to one, by links or loops of links, the
     most direct one."""
-    found: dict[str, tuple[bool, int, str]] = {}
-    folders: dict[str, tuple[str, str]] = {}
+    real_folder, found = cache(os.path.realpath), dict[str, tuple[bool, int, str]]()
     for name in names:
         folder, base = os.path.split(name)
-        if folder not in folders:
-            folders[folder] = os.path.realpath(folder), os.path.abspath(folder)
-        real, path = (os.path.join(parent, base) for parent in folders[folder])
-        real = os.path.realpath(name) if os.path.islink(name) else real
-        rank = (real != path, len(name), name)
+        real = os.path.realpath(name) if os.path.islink(name) else os.path.join(real_folder(folder), base)
+        rank = (real != os.path.abspath(name), len(name), name)
         found[real] = min(rank, found.get(real, rank))
     return {real: name for real, (_, _, name) in sorted(found.items(), key=lambda one: one[1][2])}
 

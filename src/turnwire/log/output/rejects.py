@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterator
-from functools import cached_property
+from io import BytesIO
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class Rejects(Columns):
     def __init__(self, complete: bool = True) -> None:
         self.complete = complete
         self._parts: list[tuple[str | None, dict[str, NDArray[Any]]]] = []
+        self._raw: IO[bytes] = BytesIO()
         self._count = 0
         self.bytes = 0
         self.counts: Counter[str] = Counter()
@@ -99,13 +100,13 @@ class Rejects(Columns):
         part["wire"] = np.array(wires, object)[found["wire"][:count]]
         self._parts.append((file, part))
         self._raw.seek(0, 2)
-        self._raw.write(b"".join(cut(buffer, memoryview(b""), found["offset"][:count] - base, found["length"][:count])))
+        raw = b"".join(cut(buffer, memoryview(b""), found["offset"][:count] - base, found["length"][:count]))
+        if isinstance(self._raw, BytesIO) and self._raw.tell() + len(raw) > IN_MEMORY:
+            from tempfile import TemporaryFile  # which few scans need, and which imports much
 
-    @cached_property
-    def _raw(self) -> Any:
-        from tempfile import SpooledTemporaryFile  # which imports much
-
-        return SpooledTemporaryFile(IN_MEMORY)
+            memory, self._raw = self._raw, TemporaryFile()  # noqa: SIM115  (lives as long as this object)
+            self._raw.write(memory.getbuffer())
+        self._raw.write(raw)
 
     def __getitem__(self, name: str) -> Any:
         if name in _NUMBERS:
@@ -137,23 +138,19 @@ class Rejects(Columns):
 
     def since(self, start: int) -> Iterator[dict[str, Any]]:
         """Yields the rejects from number ``start`` on, as :meth:`rows` returns them, even during a scan."""
-        number = place = 0
+        first = place = 0
         for file, part in self._parts:
-            skipped = max(start - number, 0)
-            lengths = part["length"].tolist()
-            number += len(lengths)
-            begin = place + sum(lengths[:skipped])
-            place += sum(lengths)
-            if skipped >= len(lengths):
-                continue
-            self._raw.seek(begin)
-            raw, at = self._raw.read(place - begin), 0
-            for row in zip(*(part[name].tolist()[skipped:] for name in _KEPT), strict=True):
-                reject = {"file": file, **dict(zip(_KEPT, row, strict=True))}
-                reject["raw"] = raw[at : at + reject["length"]]
-                at += reject["length"]
-                reject["inner"] = None if reject["inner"] < 0 else reject["inner"]
-                yield {name: reject[name] for name in self.names}
+            size = int(part["length"].sum())
+            if first + len(part["length"]) > start:
+                self._raw.seek(place)
+                raw = BytesIO(self._raw.read(size))
+                for number, row in enumerate(zip(*(part[name].tolist() for name in _KEPT), strict=True), first):
+                    reject = {"file": file, **dict(zip(_KEPT, row, strict=True))}
+                    reject["raw"] = raw.read(reject["length"])
+                    reject["inner"] = None if reject["inner"] < 0 else reject["inner"]
+                    if number >= start:
+                        yield {name: reject[name] for name in self.names}
+            first, place = first + len(part["length"]), place + size
 
     def forget(self) -> None:
         """Forgets the rejects found so far, except their counts."""
@@ -177,7 +174,7 @@ class Rejects(Columns):
         self._raw.close()
 
     def __del__(self) -> None:
-        if "_raw" in self.__dict__:
+        if hasattr(self, "_raw"):  # not where making it was interrupted
             self.close()
 
 
