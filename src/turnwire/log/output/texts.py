@@ -141,28 +141,14 @@ class NumberColumn(TextColumn):
         self.numbers: NDArray[np.uint64] = numbers
         self.validity: Bits | None = valid
 
-    @cached_property
-    def _digits(self) -> tuple[memoryview, NDArray[np.int64]]:
-        digits = np.empty((len(self), _core.DECIMAL), np.uint8)
-        lengths = np.empty(len(self), np.int64)
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("buffer", "offsets", "lengths"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        digits, lengths = np.empty((len(self), _core.DECIMAL), np.uint8), np.empty(len(self), np.int64)
         _core.decimals(self.numbers, digits, lengths)
-        return digits.reshape(-1).data, lengths
-
-    @cached_property
-    def buffer(self) -> memoryview:  # type: ignore[override]
-        """The digits, DECIMAL bytes for each row."""
-        return self._digits[0]
-
-    @cached_property
-    def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """The place where the texts begin in ``buffer``, i64."""
-        places: NDArray[np.int64] = np.arange(len(self), dtype=np.int64) * _core.DECIMAL
-        return places
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """The numbers of their digits, i64."""
-        return self._digits[1]
+        self.buffer, self.lengths = digits.reshape(-1).data, lengths
+        self.offsets = np.arange(len(self), dtype=np.int64) * _core.DECIMAL
+        return getattr(self, name)
 
     def __len__(self) -> int:
         return len(self.numbers)
