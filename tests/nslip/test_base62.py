@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from tests import vectors
 from tests.conftest import raised
 from tests.nslip.twins import outcome
 from turnwire import DecodeError, EncodeError, Reason
@@ -27,29 +28,16 @@ def test_numbers_there_and_back() -> None:
         assert base62.decode(digits) == base62.decode("0" * 40 + digits) == number
 
 
-@pytest.mark.parametrize(
-    ("digits", "reason", "offset"),
-    [
-        ("", Reason.EMPTY_VALUE, 0),
-        ("-1", Reason.BAD_DIGIT, 0),
-        ("1_0", Reason.BAD_DIGIT, 1),
-        ("12 ", Reason.BAD_DIGIT, 2),
-        ("1\0", Reason.BAD_DIGIT, 1),
-        ("\u0661", Reason.BAD_DIGIT, 0),
-        ("1\ud800", Reason.BAD_DIGIT, 1),
-        ("LygHa16AHYG", Reason.TOO_LARGE, 0),
-        ("zzzzzzzzzzzz", Reason.TOO_LARGE, 0),
-        ("zzzzzzzzzzzz!", Reason.TOO_LARGE, 0),
-        ("z!zzzzzzzzzzz", Reason.BAD_DIGIT, 1),
-        (b"1", Reason.WRONG_TYPE, 0),
-        (7, Reason.WRONG_TYPE, 0),
-        (None, Reason.WRONG_TYPE, 0),
-    ],
-)
-def test_refused_digits(digits: Any, reason: Reason, offset: int) -> None:
-    error = raised(DecodeError, base62.decode, digits)
-    assert (error.reason, error.offset, error.line, error.wire) == (reason, offset, 1, "nslip")
+@vectors.cases("nslip_forms", kind="digits")
+def test_refused_digits(case: dict[str, Any]) -> None:
+    error = raised(DecodeError, base62.decode, case["digits"])
+    assert (error.reason, error.offset, error.line, error.wire) == (case["error"], case["at"], 1, "nslip")
     assert str(error).isprintable()
+
+
+@pytest.mark.parametrize("digits", [b"1", 7, None])
+def test_what_is_no_text_is_no_number(digits: Any) -> None:
+    assert raised(DecodeError, base62.decode, digits).reason is Reason.WRONG_TYPE
 
 
 @pytest.mark.parametrize(

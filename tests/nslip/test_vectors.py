@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests import vectors
 from tests.conftest import raised
 from turnwire import DecodeError, EncodeError
@@ -57,27 +55,9 @@ def test_encode(core: Any, case: dict[str, Any]) -> None:
     assert (caught.reason, caught.wire) == (case["error"], "nslip")
 
 
-LEGACY = "@a3|f0|c3|s0|d1|t1"
-
-
-@pytest.mark.parametrize(
-    ("wire", "reason"),
-    [
-        (LEGACY, "look_alike"),
-        (LEGACY + "#", "look_alike"),
-        (LEGACY + "|gH#", "look_alike"),
-        (LEGACY + '|t"x"#', "look_alike"),
-        ("@aZ|f9|c3|s0|d1|t1#", "look_alike"),  # it goes before all other faults
-        (LEGACY.replace("t1", "t12345678901#"), "look_alike"),
-        (LEGACY.replace("t1", "t123456789012#"), "wrong_type"),
-        (LEGACY + "-", "wrong_type"),
-        (LEGACY.replace("t1", 't"1"#'), "missing_field"),
-        (LEGACY.replace("s0", "S0") + "#", "wrong_type"),
-        ("@f0|a3|c3|s0|d1|t1#", "wrong_type"),
-        ("@a3|f0|c3|s0|d1#", "missing_field"),
-    ],
-)
-def test_the_legacy_header_is_named(core: Any, wire: str, reason: str) -> None:
+@vectors.cases("nslip_forms", kind="legacy")
+def test_the_legacy_header_is_named(core: Any, case: dict[str, Any]) -> None:
+    wire, reason = case["wire"], case["error"]
     nslip = core("nslip.codec")
     for unknown in ("error", "keep"):
         caught = raised(DecodeError, nslip.decode, wire, unknown=unknown)
