@@ -189,7 +189,7 @@ async def test_strangers_and_a_bus_that_is_not_entered_are_refused_in_words(tmp_
             assert not isinstance(stranger, sap.Nack) or (stranger.reason or "").startswith("UNAUTHORIZED")
             assert reason(await bus.acting(None).send(unknown)) == "UNAUTHORIZED: the credentials are unknown"
         with pytest.raises(KeyError):
-            await bus.look_up(one.task_id)
+            await bus.result(one.task_id)
 
 
 async def test_the_payload_of_a_whole_task_stands_for_arguments_that_are_not_there(tmp_path: Path) -> None:

@@ -152,6 +152,11 @@ class Agent:
         self._transcript: Transcript | None = None
 
     @property
+    def agents(self) -> tuple[Agent, ...]:
+        """Itself alone; a bus has several."""
+        return (self,)
+
+    @property
     def agent_id(self) -> str:
         """The agentId of the producer."""
         return self.producer if isinstance(self.producer, str) else self.producer.agent_id

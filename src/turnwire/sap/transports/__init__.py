@@ -8,6 +8,7 @@ import inspect
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, overload
 
 from turnwire.errors import BadAnswer, DecodeError, Reason, RuleError, Unanswered, Unreachable
@@ -58,13 +59,19 @@ def read_message(kind: type[M], data: bytes | str, *, message_id: str = "", corr
 
 
 async def asked(serving: Serving, action: Action, task_id: str, caller: Principal | None) -> Result | Ack | Nack:
-    """The answer to a question about the caller's own task: its present state (READ), or its end (CANCEL)."""
-    ask = serving.look_up if action is Action.READ else serving.cancel
-    denial = authorise(caller, action)
-    if denial is None:
+    """The answer to a question about the caller's own task: its present state (READ), or its end (CANCEL). Of several
+    agents that know it, one has its Result."""
+    found: Result | Ack | None = None
+    if (denial := authorise(caller, action)) is None:
         try:
-            return await ask(task_id, principal=caller)
-        except KeyError:
+            for agent in serving.agents:
+                ask = agent.look_up if action is Action.READ else agent.cancel
+                with suppress(KeyError):
+                    found = await ask(task_id, principal=caller)
+                if isinstance(found, Result):
+                    break
+            if found is not None:
+                return found
             denial = ErrorCode.NOT_FOUND, "no such task"
         except Exception as error:  # a transcript that somebody rewrote, say
             _log.exception("task %s could not be looked up", task_id)

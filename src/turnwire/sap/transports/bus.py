@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Unanswered
@@ -20,14 +18,13 @@ from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, principal_o
 from turnwire.sap.agent import Agent
 from turnwire.sap.builders import Refused, copy_of, expects_ack, nack, thaw
 from turnwire.sap.handlers import Job
-from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
+from turnwire.sap.messages import Issuer, Nack, Result, Task
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.transports import Caller, asked
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from turnwire.sap.agent import Route
     from turnwire.sap.handlers import Capability
 
 SCHEME = "bus"
@@ -126,8 +123,8 @@ class Bus(BusClient):
 
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
-        for provider in self._providers.values():
-            await self._stack.enter_async_context(provider.agent)
+        for agent in self.agents:
+            await self._stack.enter_async_context(agent)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -148,11 +145,16 @@ class Bus(BusClient):
             raise ValueError(f"the bus already has an agent {agent.agent_id}")
         if agent.transcript is None:
             agent.transcript = self.transcript
-        agent.routes.setdefault(SCHEME, self._route)
+        agent.add_route(SCHEME, self._route)
         self._providers[agent.agent_id] = Provider(agent, dict(labels or {}))
         return agent
 
     # ---------------------------------------------------------------- for other transports, as an agent
+
+    @property
+    def agents(self) -> tuple[Agent, ...]:
+        """Those that were registered."""
+        return tuple(provider.agent for provider in self._providers.values())
 
     @property
     def agent_id(self) -> None:
@@ -167,15 +169,9 @@ class Bus(BusClient):
     def capabilities(self) -> dict[str, Capability]:
         """The capabilities of all agents; the description of a shared one is that of the first registered agent."""
         found: dict[str, Capability] = {}
-        for provider in self._providers.values():
-            found = {**provider.agent.capabilities, **found}
+        for agent in self.agents:
+            found = {**agent.capabilities, **found}
         return found
-
-    def add_route(self, scheme: str, route: Route) -> None:
-        """Sends Results whose replyTo has this scheme to a route, unless the agent already has a route for the
-        scheme."""
-        for provider in self._providers.values():
-            provider.agent.add_route(scheme, route)
 
     async def receive(self, task: Task, *, principal: Named = ANONYMOUS, **how: Any) -> Job | Nack:
         """Calls :meth:`turnwire.sap.Agent.receive` of the agent to which the task is routed."""
@@ -189,34 +185,14 @@ class Bus(BusClient):
             return nack(task, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
         return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus accepts the task")
 
-    async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
-        """Calls :meth:`turnwire.sap.Agent.look_up` of the agent that has the task."""
-        return await self._of_any(Agent.look_up, task_id, principal)  # type: ignore[no-any-return]
-
-    async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
-        """Calls :meth:`turnwire.sap.Agent.cancel` of the agent that has the task."""
-        return await self._of_any(Agent.cancel, task_id, principal)  # type: ignore[no-any-return]
-
-    async def _of_any(self, ask: Callable[..., Awaitable[Any]], task_id: str, principal: Named) -> Any:
-        """The answer of an agent that knows the task: its Result before an Ack. Raises KeyError."""
-        found = None
-        for provider in self._providers.values():
-            with contextlib.suppress(KeyError):
-                found = await ask(provider.agent, task_id, principal=principal)
-                if isinstance(found, Result):
-                    return found
-        if found is None:
-            raise KeyError(task_id)
-        return found
-
     def reserve(self, size: int) -> bool:
         """Like :meth:`turnwire.sap.Agent.reserve`, of the agent that was registered first."""
-        return all(provider.agent.reserve(size) for provider in islice(self._providers.values(), 1))
+        return all(agent.reserve(size) for agent in self.agents[:1])
 
     def release(self, size: int) -> None:
         """Like :meth:`turnwire.sap.Agent.release`."""
-        for provider in islice(self._providers.values(), 1):
-            provider.agent.release(size)
+        for agent in self.agents[:1]:
+            agent.release(size)
 
     # ---------------------------------------------------------------- in this process
 

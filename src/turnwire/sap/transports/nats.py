@@ -239,7 +239,8 @@ class Worker:
         if not self.agent.running:
             raise RuntimeError("enter the agent first: async with agent, worker: ...")
         await self._link.open()
-        self.agent.add_route("nats", self._route)
+        for agent in self.agent.agents:
+            agent.add_route("nats", self._route)
         most = sum(self._most(name) for name in self.agent.capabilities)
         self._slots = asyncio.Semaphore(max(AT_ONCE, most) if self.at_once is None else self.at_once)
         config = ConsumerConfig(ack_wait=self.ack_wait, max_ack_pending=self._link.waiting)
@@ -362,13 +363,12 @@ class Worker:
     async def _end(self, message: Any) -> None:
         """Ends a task here, or as soon as it comes. Its Result goes where its Results go."""
         caller = await transports.identified(self.identify, message)
-        with contextlib.suppress(DecodeError, Unreachable):  # no wish, or the agent was closed
+        with contextlib.suppress(DecodeError):  # no wish
             task_id = json_text.read_object(message.data, WIRE).get("taskId")
             if caller is None or not isinstance(task_id, str) or not is_name(task_id):
                 return
-            try:
-                await self.agent.cancel(task_id, principal=caller)
-            except KeyError:
+            found = await transports.asked(self.agent, Action.CANCEL, task_id, caller)
+            if isinstance(found, Nack) and code_of(found) == ErrorCode.NOT_FOUND:
                 self._cancels[key_of(caller, task_id)] = None
 
     async def _receipt(self, message: Any, task_id: str, said: Ack | Nack) -> None:
