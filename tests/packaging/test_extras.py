@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+import turnwire
 from tests.test_imports import fresh
 
 pytestmark = [
@@ -20,9 +21,10 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).parents[2]
+SOURCE = Path(turnwire.__file__).parent
 RUNNER = """
 import contextlib, importlib, json, os, sys, traceback
-for name in ("asyncio", "sqlite3", "ssl", "numpy", "msgspec", "splintr", "pyarrow", "pydantic"):
+for name in ("asyncio", "sqlite3", "ssl", "numpy", "msgspec", "splintr", "pyarrow", "pydantic", "mcp", "nats"):
     with contextlib.suppress(ImportError):  # dear, and not ours: once for all, and taken away where it is blocked
         importlib.import_module(name)
 import turnwire
@@ -179,6 +181,33 @@ print(len(turnwire.WIRES), turnwire.sstp.Kind.QUERY, turnwire.kick.WIRE, turnwir
     ),
 }
 """Name -> what is taken away, and what is run without it."""
+EACH = ("numpy", "msgspec", "click", "rich", "pyarrow", "zstandard", "splintr", "httpx", "starlette", "mcp", "nats")
+FACES = sorted(".".join(("turnwire", *path.parent.relative_to(SOURCE).parts)) for path in SOURCE.rglob("__init__.pyi"))
+EVERYTHING = f"""
+import importlib, os, tempfile, warnings
+os.chdir(tempfile.mkdtemp())
+warnings.simplefilter("ignore")
+good = {GOOD}
+def used(what, use):
+    try:
+        return use()
+    except MissingDependency as error:
+        print(error)
+    except ImportError as error:
+        print("bare:", what, error)
+    except Exception:
+        pass  # of arguments that it does not take
+for face in {FACES}:
+    module = used(face, lambda: importlib.import_module(face))
+    for name in getattr(module, "__all__", ()):
+        found = used(name, lambda: getattr(module, name))
+        for arguments in ((), (turnwire.encode(good).encode(),), (good, "csp"), ([good],)):
+            if callable(found) and face != "turnwire.distributed":
+                made = used((face, name), lambda: found(*arguments))
+                used((face, name), lambda: next(iter(made)))
+print("end")
+"""
+"""Whatever has a name, used with whatever may fit: each error of an import names an extra."""
 
 
 @pytest.fixture(scope="module")
@@ -188,8 +217,9 @@ def said() -> dict[str, list[str]]:
         " ".join(packages): (packages, "".join(EXPECTED.format(code=c.code) for c in PRESENT if c.packages == packages))
         for packages in dict.fromkeys(case.packages for case in PRESENT)
     }
+    each = {f"each {package}": ([package], EVERYTHING) for package in EACH}
     found = {}
-    for name, text, status in map(json.loads, fresh(RUNNER, argument=json.dumps({**codes, **MORE}))):
+    for name, text, status in map(json.loads, fresh(RUNNER, argument=json.dumps({**codes, **MORE, **each}))):
         assert "Traceback" not in text and not status, (name, text)
         found[name] = text.splitlines()
     return found
@@ -200,6 +230,12 @@ def test_what_needs_an_extra_names_it(packages: tuple[str, ...], said: dict[str,
     extras = [case.extra for case in PRESENT if case.packages == packages]
     lines = zip(extras, said[" ".join(packages)], strict=True)
     assert [f"turnwire[{extra}]" in line for extra, line in lines] == [True] * len(extras)
+
+
+@pytest.mark.parametrize("package", EACH)
+def test_no_name_fails_with_the_bare_error_of_an_import(package: str, said: dict[str, list[str]]) -> None:
+    *lines, end = said[f"each {package}"]
+    assert end == "end" and all("pip install 'turnwire[" in line for line in lines), lines
 
 
 def test_an_output_that_could_not_be_validated_is_told(said: dict[str, list[str]]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from turnwire._lazy import require_numpy
 from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, FileRefused
 
@@ -74,6 +75,7 @@ def beginning(source: Any, most: int) -> bytes:
 
 def _pieces(source: Any, limits: Limits, refused: list[OSError]) -> Iterator[tuple[Any, Any]]:
     """The blocks of all inputs, each with the reading that it is of; and the files that are no logs."""
+    require_numpy()
     from turnwire.log.input.memory import Pool
     from turnwire.log.input.reading import Stop, stream_blocks
     from turnwire.log.input.rotation import Bookmarks, file_blocks
