@@ -1,4 +1,4 @@
-"""Messages as objects, wire by wire: decode, check and encode, against msgspec to and from dicts in the same rounds.
+"""Messages as objects, wire by wire: all entries of the package, against msgspec to and from dicts in the same rounds.
 
     python benchmarks/messages.py [--rounds N] [WIRE ...]
 
@@ -28,7 +28,8 @@ COUNT = 400
 WIRES = ("nslip", "csp", "sstp", "sap", "kick")
 CASES = ("nslip", "nslip real", "csp", "sstp", "sstp real", "sap", "kick")
 """A wire and its messages: those of CSP/1 are those of its log, others hard unless they are real."""
-TIMED = ("decode", "decode + check", "encode made", "encode read")
+TIMED = ("decode", "decode + check", "encode made", "encode read", "feed", "extract")
+"""``feed`` of a Decoder gets one message a call, with its line feed; ``extract`` gets one message alone."""
 
 
 class Row(NamedTuple):
@@ -106,6 +107,8 @@ def runs(wire: str, texts: list[bytes], json: list[bytes]) -> dict[str, Run]:
         "decode + check": partial(each, lambda text: check(decode(text)), texts),
         "encode made": partial(each, encode, objects),
         "encode read": partial(fresh, encode, decode, texts),
+        "feed": partial(each, turnwire.Decoder(wire).feed, [text + b"\n" for text in texts]),
+        "extract": partial(each, turnwire.extract, [text.decode() for text in texts]),
         "msgspec decode": partial(each, msgspec.json.Decoder().decode, json),
         "msgspec encode": partial(each, msgspec.json.Encoder().encode, dicts),
     }
@@ -121,7 +124,8 @@ def measure(rounds: int, cases: tuple[str, ...] = CASES) -> Iterator[Row]:
             raise AssertionError(f"{len(texts)} messages of {case}, not {COUNT}")
         gc.collect()
         samples = by_turns(runs(wire, texts, as_json(wire, texts)), rounds)
-        ratios = {name: ratio(samples, name, f"msgspec {name.split()[0]}").median for name in TIMED}
+        other = {name: "msgspec encode" if name.startswith("encode") else "msgspec decode" for name in TIMED}
+        ratios = {name: ratio(samples, name, other[name]).median for name in TIMED}
         times = {name: median(taken) * 1e9 for name, taken in samples.items()}
         yield Row(case, sum(map(len, texts)) / COUNT, times, ratios)
 

@@ -37,14 +37,16 @@ def headline(single: list[messages.Row], files: list[readers.Row]) -> str:
     """The table of the README: a line for each wire."""
     by_case, by_wire = {row.case: row for row in single}, {row.wire: row for row in files}
     lines = [
-        "| wire | specification | tokens | decode + check | encode | file to Arrow | DuckDB ÷ turnwire |",
-        "|---|---|--:|--:|--:|--:|--:|",
+        "| wire | specification | tokens | decode + check | encode | `Decoder.feed` | `extract` | file to Arrow |"
+        " DuckDB ÷ turnwire |",
+        "|---|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for wire, name in SPECIFICATIONS.items():
         row, file = by_case[wire], by_wire[wire]
         texts = [text.decode() for text in messages.texts_of(wire)]
         count = sum(tokens.count_many(texts, "o200k_base")) / len(texts)
-        cells = [f"{row.times[what]:,.0f} ns, {row.ratios[what]:.2f}" for what in ("decode + check", "encode made")]
+        timed = ("decode + check", "encode made", "feed", "extract")
+        cells = [f"{row.times[what]:,.0f} ns, {row.ratios[what]:.2f}" for what in timed]
         cells += [f"{file.speed:,.0f} MB/s", f"{file.duckdb:.1f} ×"]
         lines.append(f"| `{wire}` | {name} | {count:.0f} | {' | '.join(cells)} |")
     return "\n".join(lines)
