@@ -108,11 +108,6 @@ class Groups:
         return dict(self._rows(np.arange(len(self))))
 
     @property
-    def counts(self) -> dict[Key, int]:
-        """The number of records of each value."""
-        return {key: one.records for key, one in self.found.items()}
-
-    @property
     def total(self) -> dict[str, int]:
         """The records, bytes and tokens of all groups together. Folded ones add only to the records."""
         records, size, tokens = self._tally.sums().sum(axis=1).tolist()
