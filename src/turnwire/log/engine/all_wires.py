@@ -99,27 +99,22 @@ class Finder:
             TextWires([wire for wire in further if wire.style == style], numbers) for style in (TOKEN, LINES)
         )
         self.documents = [registry.wire(name) for name in found if registry.wire(name).has("documents")]
-        self.scanner = self._scanner()
-
-    def _scanner(self) -> BulkScanner:
-        """The description that a batch needs."""
-        from turnwire.json.scanner import plain
-
         if self.own is not None and self.located:
-            return _with_places(self.own)._replace(reasons=REASONS)
-        if self.own is not None:
-            return self.own._replace(wire=str(self.wire), columns=self.columns, reasons=REASONS)
-        return BulkScanner(
-            wire="mixed",
-            columns=self.columns,
-            present="u8",
-            bits=self.valid,
-            escaped=self.escaped,
-            plain=plain,
-            decode=_decode,
-            json=True,
-            reasons=REASONS,
-        )
+            self.scanner = _with_places(self.own)._replace(reasons=REASONS)
+        elif self.own is not None:
+            self.scanner = self.own._replace(wire=str(self.wire), columns=self.columns, reasons=REASONS)
+        else:
+            self.scanner = BulkScanner(
+                wire="mixed",
+                columns=self.columns,
+                present="u8",
+                bits=self.valid,
+                escaped=self.escaped,
+                plain=json.plain,
+                decode=_decode,
+                json=True,
+                reasons=REASONS,
+            )
 
     @cached_property
     def doubting(self) -> Finder:

@@ -344,9 +344,3 @@ def is_prefix(copy: Any, file: Any, more: bool = False) -> bool:
             if second.take(len(part)) != part:
                 return False
         return not more or bool(second.take(1))
-
-
-def reaches(file: Any, count: int) -> bool:
-    """True if an open file holds more than so many bytes, as decompressed."""
-    with Contents(file) as contents:
-        return contents.last(count + 1)[0] > count

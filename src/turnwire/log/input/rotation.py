@@ -19,6 +19,7 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.log.input.bookmarks import (
     MOST,
     Bookmark,
+    Contents,
     Gap,
     Identity,
     continued,
@@ -26,7 +27,6 @@ from turnwire.log.input.bookmarks import (
     identity,
     is_earlier,
     is_prefix,
-    reaches,
 )
 from turnwire.log.input.compression import is_archived
 from turnwire.log.input.reading import Blocks, Reading, of_whole, refusing, stream_blocks
@@ -449,7 +449,8 @@ class Missed:
         mark = max(fitting, key=lambda mark: (mark.read, mark is latest), default=None)
         if mark is not None:
             self._certain = self._certain or mark.file == latest.file
-            unread = reaches(file, mark.offset)
+            with Contents(file) as contents:
+                unread = bool(contents.last(mark.offset + 1)[0] > mark.offset)
         elif latest not in self._fitted and is_earlier(file, latest):
             mark, unread = latest, False
         else:
