@@ -99,7 +99,7 @@ def test_statistics_tell_the_wires_apart(made: Log, path: Path) -> None:
     for entry in made.sound:
         if entry.wire != "csp":  # whose messages end with a line
             sizes[entry.wire] += len(entry.text.encode())
-    told = {wire: one.bytes for (_, wire), one in found.groups["wire"].found.items()}
+    told = {wire: one.record_bytes for (_, wire), one in found.groups["wire"].found.items()}
     assert sizes.items() <= told.items() and set(told) == set(WIRES)
     assert {wire for wire, _ in found.pairings} == set(WIRES)
 
