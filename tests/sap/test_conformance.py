@@ -138,7 +138,7 @@ def test_the_schema_and_strict_writing_agree_on_every_change_of_one_value(docume
     differ = []
     kind = type(sap.decode(json.dumps(document)))
     for changed_document in mutations(document):
-        message = kind.from_dict(copy.deepcopy(changed_document))
+        message = kind.of(copy.deepcopy(changed_document))
         if VALIDATOR.is_valid(changed_document) is not (refusal(EncodeError, sap.encode, message) is None):
             differ.append(changed_document)
     assert differ == []
