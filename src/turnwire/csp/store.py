@@ -192,7 +192,7 @@ class Store:
     Args:
         defs, laws: the content of C0; laws stay frozen (reading 7).
         journal: a ``turnwire.ledger.Ledger``, to which ``("csp-init", C0 as JSON)`` and, before each entry takes
-        effect, ``("csp", text)`` are appended.
+            effect, ``("csp", text)`` are appended.
 
     Several stores may share a journal: an entry is appended only if no other store was faster; otherwise the store
     reads the new entries and checks again. A store on a journal with the same C0 continues it; another C0 raises

@@ -251,7 +251,7 @@ class Monitor:
             status word, the artifact's path.
         words: status word -> Signal.
         remember: how many envelope ids, closed tasks, answered questions and escalated violations are remembered,
-        to recognise duplicates, late reports and late answers.
+            to recognise duplicates, late reports and late answers.
     """
 
     def __init__(

@@ -99,8 +99,8 @@ def make_task(capability: str, payload: Mapping[str, Any], **fields: Unpack[Task
         agent_id: the agent that should execute it. cache: a mode, or a whole CachePolicy.
         deadline: an aware datetime or its text. seconds, tokens: the budget.
         parent: the parent Task, or its id; the Task inherits its correlationId.
-        routing_hints, output_schema, output_format, priority, trace, reply_to, expect_ack, tags, meta, task_id,
-            correlation_id: the fields of these names.
+        fields: the fields of these names: routing_hints, output_schema, output_format, priority, trace, reply_to,
+            expect_ack, tags, meta, task_id, correlation_id.
     """
     if unknown := fields.keys() - TaskFields.__annotations__.keys():
         raise TypeError(f"make_task() has no argument {min(unknown)!r}")

@@ -42,7 +42,7 @@ class Reader:
 
     Attributes:
         checks: the chain with which checks are compared. events: how many were read. begun, ended: whether the header
-        and the end were read.
+            and the end were read.
     """
 
     def __init__(self, sealed: bool = True, values: bool = True) -> None:

@@ -261,10 +261,10 @@ class Advice(Report):
 
     Attributes:
         costs: for each wire in the log and each tokenizer: the wire itself, then the alternatives, "json", "toon", and
-        finally one session.
+            finally one session.
         changes: the largest savings first.
         absent: alternatives that could not be tried, with the reason. facts: messages, sampled, damaged, tokenizers,
-        prices, context (whether one was given).
+            prices, context (whether one was given).
     """
 
     def __init__(
