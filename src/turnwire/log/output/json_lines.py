@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,19 +68,17 @@ class JsonLines:
     def __init__(self, columns: Sequence[Column], file: Any = None) -> None:
         self._columns = tuple(columns)
         self._file = file
-        self._kinds: dict[bool, Any] = {}
 
     def lines(self, values: list[list[Any]]) -> bytes:
         """One line for each row of ``values`` (a list for each column)."""
-        clean = True
-        for place, column in enumerate(self._columns):
-            if column.kind == "file" and values[place]:
-                key, name = marked("file", values[place][0])
-                clean = key == "file"
-                values[place] = [name] * len(values[place])
         import msgspec  # here, since a table needs none
 
-        return escaped_json(msgspec.json.Encoder().encode_lines(list(map(self._kind(clean), *values))))
+        names = [column.name for column in self._columns]
+        for place, column in enumerate(self._columns):
+            if column.kind == "file" and values[place]:
+                names[place], name = marked(column.name, values[place][0])
+                values[place] = [name] * len(values[place])
+        return escaped_json(msgspec.json.Encoder().encode_lines(list(map(_row_of(tuple(names)), *values))))
 
     def take(self, batch: Batch) -> None:
         """Writes the records of a batch into the file."""
@@ -91,16 +90,14 @@ class JsonLines:
 
     abandon = finish
 
-    def _kind(self, clean: bool) -> Any:
-        if clean not in self._kinds:
-            import msgspec
 
-            names = [column.name for column in self._columns]
-            renamed = {f"c{place}": name for place, name in enumerate(names)}
-            if not clean:
-                renamed = {key: "file_base64" if name == "file" else name for key, name in renamed.items()}
-            self._kinds[clean] = msgspec.defstruct("Record", list(renamed), rename=renamed, gc=False)
-        return self._kinds[clean]
+@lru_cache(16)
+def _row_of(names: tuple[str, ...]) -> Any:
+    """What makes one row with these names of the values of its columns."""
+    import msgspec
+
+    renamed = {f"c{place}": name for place, name in enumerate(names)}
+    return msgspec.defstruct("Record", list(renamed), rename=renamed, gc=False)
 
 
 def marked(key: str, value: bytes | str | None) -> tuple[str, str | None]:
