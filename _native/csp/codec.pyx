@@ -4,7 +4,6 @@ Newlines come as lists, a window of 8 KiB at a time; keywords are told apart by 
 Nothing is copied: a message is read into int32 spans. ``turnwire.csp.spec`` gives their columns.
 """
 
-from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject
@@ -132,7 +131,6 @@ cdef uint64_t MULTIPLIER = 0x25b7501ac9c1ffef  # found by search: sends the word
 cdef csp_keys keys
 cdef uint8_t slot_of[8][WORDS]  # intent, word -> slot of the row, 255 where the block has no such key
 cdef uint8_t block_word[8]
-cdef int64_t ROW = _spec.ROW_WIDTH
 cdef enum:  # the codes of ``spec.REASONS``
     R_JUNK, R_BAD_MAGIC, R_LOOK_ALIKE, R_MISSING_FROM, R_MISSING_TO, R_MISSING_CTX, R_MISSING_INTENT, R_HEADER_ORDER,
     R_DUP_HEADER, R_BAD_HEADER_VALUE, R_BAD_HEADER_LINE, R_BAD_INTENT, R_INTENT_ALIAS, R_NO_BODY, R_BLOCK_MISMATCH,

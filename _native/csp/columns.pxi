@@ -2,7 +2,6 @@
 
 
 cdef enum:
-    TEXTS = 21
     SLOTS = 5
     LINES = 9  # the span of a row's lines, in the place of what says of extras in other rows
     NO_SPAN = 255
@@ -13,12 +12,7 @@ cdef struct Columns:
     uint8_t *status
     uint8_t *priority
     int32_t *spans
-    int64_t *text_offset[TEXTS]  # of the texts that are asked for one by one
-    int64_t *text_length[TEXTS]
-    int text[TEXTS]  # their numbers
-    int texts  # how many these are
 
-cdef uint8_t span_of[9][TEXTS]  # kind, text column -> span of the row; NO_SPAN where the kind has no such text
 cdef uint32_t present_of[9][1 << SLOTS]  # kind, which slots it has -> which columns
 cdef int STATUS_KIND, STATUS_AT, PRIORITY_KIND, PRIORITY_AT, PATCH_KIND
 cdef uint8_t lines_behind[9]  # span whose line end the lines of a block follow; NO_SPAN for no lines
@@ -28,14 +22,10 @@ def _prepare_bulk():
     global STATUS_KIND, STATUS_AT, PRIORITY_KIND, PRIORITY_AT, PATCH_KIND
     cdef int kind, slot, there, place
     names = (*_spec.BULK_TEXTS, *_spec.BULK_ENUMS)
-    if len(_spec.BULK_TEXTS) != TEXTS or list(_spec.BULK_ENUMS) != ["status", "priority"] or ROW != 24:
+    if list(_spec.BULK_ENUMS) != ["status", "priority"] or _spec.ROW_WIDTH != 24:
         raise ImportError("the columns of CSP/1 have changed")
-    memset(span_of, NO_SPAN, sizeof(span_of))
     for kind, name in enumerate(_spec.BULK_KINDS):
         spans = _spec.BULK_SPANS[name]
-        for slot, text in enumerate(spans):
-            if text in _spec.BULK_TEXTS:
-                span_of[kind][_spec.BULK_TEXTS.index(text)] = slot
         always = [spans[place] for place in (0, 1, 2, 3, LINES) if spans[place]]
         for there in range(1 << SLOTS):
             slots = [spans[4 + slot] for slot in range(SLOTS) if there >> slot & 1 and spans[4 + slot]]
@@ -108,40 +98,3 @@ cdef inline void store_own(Columns *c, const uint8_t *data, int32_t *row, int64_
         c.priority[at] = <uint8_t>(data[(row[PRIORITY_AT] & ~(length >> 31)) + 1] - c"1" | length >> 31)
     if c.intent != NULL:
         c.intent[at] = kind
-    for span in range(c.texts):
-        there = span_of[kind][c.text[span]]
-        length = -1 if there == NO_SPAN else row[5 + 2 * there]
-        c.text_offset[span][at] = 0 if length < 0 else row[4 + 2 * there]
-        c.text_length[span][at] = 0 if length < 0 else length
-
-
-def text_spans(rows, int64_t count, int text, int64_t[::1] offsets, int64_t[::1] lengths):
-    """The place of a text of each record: the spans of ``spec.BULK_TEXTS[text]`` in ``data``, (0, 0) where it is absent.
-
-    rows: ``count`` rows of the column spans. offsets, lengths: int64[count], written.
-    """
-    cdef Py_buffer view
-    cdef const int32_t *row
-    cdef int64_t at
-    cdef int place[16]  # kind -> the number of a row where the span is
-    cdef int has[16]  # kind -> all bits where it has one: no branches, as kinds come in any order
-    cdef int kind, there
-    if not 0 <= text < TEXTS:
-        raise ValueError(f"there are {TEXTS} texts")
-    for kind in range(16):
-        has[kind] = -(kind < 9 and span_of[kind][text] != NO_SPAN)
-        place[kind] = 4 + 2 * span_of[kind][text] if has[kind] else 4
-    PyObject_GetBuffer(rows, &view, PyBUF_CONTIG_RO)
-    try:
-        if view.len < 24 * <int64_t>sizeof(int32_t) * count or offsets.shape[0] < count or lengths.shape[0] < count:
-            raise ValueError("there are fewer rows than that")
-        row = <const int32_t *>view.buf
-        with nogil:
-            for at in range(count):
-                kind = row[3] & 0xF
-                there = ~(row[place[kind] + 1] >> 31) & has[kind]
-                offsets[at] = row[place[kind]] & there
-                lengths[at] = row[place[kind] + 1] & there
-                row += 24
-    finally:
-        PyBuffer_Release(&view)

@@ -129,15 +129,6 @@ cdef class OwnColumns:
         c.status = <uint8_t *>column(columns, "status", room, 1)
         c.priority = <uint8_t *>column(columns, "priority", room, 1)
         c.spans = <int32_t *>column(columns, "spans", room, 24 * sizeof(int32_t))
-        c.texts = 0
-        for number, name in enumerate(_spec.BULK_TEXTS):
-            if f"{name}.offset" in columns:
-                c.text[c.texts] = number
-                c.text_offset[c.texts] = <int64_t *>column(columns, f"{name}.offset", room, 8)
-                c.text_length[c.texts] = <int64_t *>column(columns, f"{name}.length", room, 8)
-                if c.text_length[c.texts] == NULL:
-                    raise ValueError(f"the text {name} needs its lengths, too")
-                c.texts += 1
 
 
 cdef void store_row(void *columns, const uint8_t *data, int32_t *row, int64_t at, int64_t shift) noexcept nogil:

@@ -8,7 +8,7 @@ cdef enum:
     FEW = 64  # extras for which there is room
     ROOM = 2048  # bytes of text for which there is
     CSP_ROOM = 32  # bytes behind a text that csp/fast_path.h may read
-    MOST_FIELDS = 8  # fields of a known block that are sorted here
+    MOST_FIELDS = 6  # of a known block
 
 cdef struct Result:  # what is read of one message
     int32_t row[24]
@@ -27,7 +27,6 @@ cdef tuple WORDS_OF = tuple([_spec.BLOCK_WORD[intent] for intent in _spec.INTENT
 cdef tuple CLASSES = tuple([_messages.CLASSES.get(word, Generic) for word in WORDS_OF])
 cdef tuple KEYS_OF = tuple([_spec.FIELDS.get(word, ()) for word in WORDS_OF])
 cdef tuple HEADS = tuple([word.encode() for word in WORDS_OF])
-cdef dict KNOWN = _spec.FIELDS
 cdef dict SIGNS = {ord(sign): sign for sign in "+~-"}
 cdef object FILE_OPS = frozenset(_spec.FILE_OPS)
 cdef str CONTENT = KEYS_OF[keys.fileop][KEYS_OF[keys.fileop].index("CONTENT")], DELETE = "DELETE"
@@ -409,13 +408,11 @@ cdef class Messages:
 
 cdef struct Writer:
     tw_draft draft
-    bint strict  # a heredoc ends with a newline, even if its value does not, and fields stand in the order of the specification
-    bint ascii   # all that was written
-    bint sure    # strict reading surely takes what was written
+    bint ascii  # all that was written
 
 
-# The put functions write at the end of a draft. Those that return bint say False where ``turnwire.csp.codec`` has to write the
-# message instead; the draft is then thrown away. Where there is doubt about strict reading, they note that and go on.
+# The put functions write at the end of a draft. Those that return bint say False where ``turnwire.csp.codec`` has to write or to
+# refuse the message instead; the draft is then thrown away. What they write is surely what strict reading takes.
 cdef inline int put(Writer *w, const char *text, Py_ssize_t size) except -1:
     if not tw_draft_put(&w.draft, text, size):
         raise MemoryError
@@ -431,43 +428,42 @@ cdef inline const char *utf8_of(Writer *w, PyObject *text, Py_ssize_t *size) exc
     return PyUnicode_AsUTF8AndSize(<object>text, size)
 
 
-cdef inline bint is_inline(const char *text, Py_ssize_t size) noexcept nogil:
-    """True if a text has no line feed and does not end with a carriage return, so that it can stand on a key's line."""
-    return not (size and (text[size - 1] == c"\r" or tw_has_feed(text, size)))
-
-
-cdef enum:
-    A_TOKEN = 0  # else the letter of an id
+cdef enum:  # forms of a value in one line; else the letter of an id
+    A_TOKEN = 0
     ANY_LINE = 1
+    A_KEY = 2
+    A_NAME = 3
 
 
-cdef inline bint put_inline(Writer *w, PyObject *value, uint8_t form) except -1:
-    """Writes a value; False where it is no text that can stand on one line. form: a token, an id with a letter, or any text."""
+cdef inline bint put_value(Writer *w, PyObject *value, uint8_t form) except -1:
+    """Writes a value; False where it is no text of a form."""
     cdef Py_ssize_t size = 0
     cdef const char *text
     if value == NULL or not (PyUnicode_CheckExact(<object>value) or type(<object>value) is Intent):
         return False
     text = utf8_of(w, value, &size)
     put(w, text, size)
+    if form == A_TOKEN:
+        return csp_is_token(<uint8_t *>text, 0, size, size)
+    if form == A_KEY:
+        return size > 0 and csp_key_at(<uint8_t *>text, 0, size) == size
+    if form == A_NAME:
+        return size > 0 and behind_name(<uint8_t *>text, 0, size) == size
     if form != ANY_LINE:
-        if csp_is_token(<uint8_t *>text, 0, size, size) if form == A_TOKEN else is_id(<uint8_t *>text, 0, size, form):
-            return True
-        w.sure = False
-    return is_inline(text, size)
+        return is_id(<uint8_t *>text, 0, size, form)
+    return not size or (text[size - 1] != c"\r" and not tw_has_feed(text, size))
 
 
-cdef inline bint put_header(Writer *w, const char *key, Py_ssize_t size, object message, Py_ssize_t offset, uint8_t form) except -1:
-    """Writes a line of the header: its key, with the space behind it, and the attribute of the message at ``offset``."""
+cdef inline bint put_line(Writer *w, const char *key, Py_ssize_t size, PyObject *value, uint8_t form) except -1:
+    """Writes a line: a key, with the space behind it, and its value."""
     put(w, key, size)
-    return put_inline(w, in_slot(message, offset), form) and put(w, b"\n", 1) == 0
+    return put_value(w, value, form) and put(w, b"\n", 1) == 0
 
 
 cdef int put_heredoc(Writer *w, const char *text, Py_ssize_t size) except -1:
-    """Writes a heredoc behind a key, as ``turnwire.csp.codec.heredoc`` does. Its run is longer than any line of ``>`` in the text.
-    A text without a last newline is marked by ``-`` unless ``strict``, so that reading gives none."""
+    """Writes a heredoc behind a key, as ``turnwire.csp.codec.heredoc`` does. Its run is longer than any line of ``>`` in the text."""
     cdef Py_ssize_t run = 3, at = 0, place
     cdef const char *found
-    cdef bint ended = size == 0 or text[size - 1] == c"\n"
     while at < size:
         place = at
         while place < size and text[place] == c">":
@@ -484,46 +480,36 @@ cdef int put_heredoc(Writer *w, const char *text, Py_ssize_t size) except -1:
     put(w, b"\n", 1)
     for place in range(run):
         put(w, b"<", 1)
-    if not w.strict and not ended:
-        put(w, b"-", 1)
     put(w, b"\n", 1)
     put(w, text, size)
-    if not ended:
+    if size and text[size - 1] != c"\n":
         put(w, b"\n", 1)
     for place in range(run):
         put(w, b">", 1)
     return put(w, b"\n", 1)
 
 
-cdef bint put_field(Writer *w, PyObject *field, const csp_key *known, bint content) except -1:
-    """Writes a field, a tuple of its key and value. known: its key in the specification, or NULL; content: its value is always a
-    heredoc."""
+cdef bint put_field(Writer *w, PyObject *field, const csp_key *known) except -1:
+    """Writes a field, a tuple of its key and value. known: its key in the specification, or NULL for a block of any keys."""
     cdef PyObject *key = PyTuple_GET_ITEM(<object>field, 0)
     cdef PyObject *value = PyTuple_GET_ITEM(<object>field, 1)
     cdef Py_ssize_t size = 0
     cdef const char *text
-    if not PyUnicode_CheckExact(<object>value):
+    if not PyUnicode_CheckExact(<object>value) or not put_value(w, key, ANY_LINE if known != NULL else A_KEY):
         return False
-    text = utf8_of(w, key, &size)
-    if known == NULL:
-        if not size or csp_key_at(<const uint8_t *>text, 0, size) != size:
-            return False
-        if size > usual_limits[2] or (size == 3 and memcmp(text, b"CSP", 3) == 0):
-            w.sure = False
-    put(w, text, size)
+    if known == NULL and (PyUnicode_GET_LENGTH(<object>key) > usual_limits[2] or <str>key == "CSP"):
+        return False
     text = utf8_of(w, value, &size)
     if size and text[size - 1] == c"\r":
-        w.sure = False
+        return False
     if known != NULL and (known.way == CSP_STATUS or known.way == CSP_PRIORITY):
         if not in_enum(<const uint8_t *>text, W_PRIORITY if known.way == CSP_PRIORITY else W_STATUS, 0, size):
-            w.sure = False
-    if content or tw_has_feed(text, size):
+            return False
+    if (known != NULL and known.way == CSP_HEREDOC) or tw_has_feed(text, size):
         return put_heredoc(w, text, size) == 0
     if size:
         put(w, b" ", 1)
         put(w, text, size)
-        if text[size - 1] == c"\r":  # the line ends with CRLF then
-            put(w, b"\r", 1)
     return put(w, b"\n", 1) == 0
 
 
@@ -540,163 +526,112 @@ cdef inline int slot_named(tuple names, PyObject *key) except -2:
 
 
 cdef bint put_fields(Writer *w, object block, int code) except -1:
-    """Writes the fields of a block. code: the intent of a known block, or -1."""
+    """Writes the fields of a block, those of a known one in the order of the specification."""
     cdef PyObject *held = in_slot(block, AT_FIELDS)
-    cdef tuple names = <tuple>KEYS_OF[code] if code >= 0 else NOTHING
+    cdef tuple names = <tuple>KEYS_OF[code]
     cdef PyObject *fields[MOST_FIELDS]
     cdef PyObject *field
-    cdef int slots[MOST_FIELDS]
-    cdef Py_ssize_t count, number, place
-    cdef int slot, known = <int>PyTuple_GET_SIZE(names), seen = 0
+    cdef Py_ssize_t count, number
+    cdef int slot, known = <int>PyTuple_GET_SIZE(names)
     if held == NULL or type(<object>held) is not list:
         return False
     count = PyList_GET_SIZE(<object>held)
-    if code >= 0 and count > MOST_FIELDS:
-        return False
     if count > usual_limits[1]:
-        w.sure = False
+        return False
+    memset(fields, 0, sizeof(fields))
     for number in range(count):
         field = PyList_GET_ITEM(<object>held, number)
         if type(<object>field) is not tuple or PyTuple_GET_SIZE(<object>field) != 2:
             return False
         if not PyUnicode_CheckExact(<object>PyTuple_GET_ITEM(<object>field, 0)):
             return False
-        if code < 0:
-            if not put_field(w, field, NULL, False):
+        if not known:
+            if not put_field(w, field, NULL):
                 return False
             continue
         slot = slot_named(names, PyTuple_GET_ITEM(<object>field, 0))
-        if slot == known or seen >> slot & 1:
-            w.sure = False
-        seen |= 1 << slot
-        place = number
-        while w.strict and place and slots[place - 1] > slot:
-            slots[place], fields[place] = slots[place - 1], fields[place - 1]
-            place -= 1
-        slots[place], fields[place] = slot, field
-    if code >= 0:
-        if seen & keys.required[code] != keys.required[code]:
-            w.sure = False
-        for number in range(count):
-            slot = slots[number]
-            content = slot < known and code == keys.fileop and names[slot] is CONTENT
-            if not put_field(w, fields[number], &keys.key[code][slot] if slot < known else NULL, content):
+        if slot == known or fields[slot] != NULL:
+            return False
+        fields[slot] = field
+    for slot in range(known):
+        if fields[slot] == NULL:
+            if keys.required[code] >> slot & 1:
                 return False
+        elif not put_field(w, fields[slot], &keys.key[code][slot]):
+            return False
     return True
 
 
-cdef bint put_head(Writer *w, const char *word, Py_ssize_t size, object block, Py_ssize_t offset, uint8_t form) except -1:
-    """Writes the word of a block and its id, the attribute at ``offset``."""
-    put(w, word, size)
-    put(w, b" ", 1)
-    return put_inline(w, in_slot(block, offset), form)
-
-
-cdef bint put_patch(Writer *w, object block) except -1:
+cdef bint put_changes(Writer *w, object block) except -1:
+    """Writes the lines of a PATCH behind the first one."""
     cdef PyObject *ops = in_slot(block, AT_OPS)
-    cdef PyObject *sign
-    cdef PyObject *name
     cdef PyObject *value
     cdef Py_ssize_t size = 0
     cdef const char *text
-    cdef char change
-    if ops == NULL or type(<object>ops) is not list or not put_head(w, b"PATCH", 5, block, AT_PATCH_ID, keys.letter[keys.patch]):
-        return False
-    if not put_header(w, b"\nBASE ", 6, block, AT_BASE, c"C"):
+    if ops == NULL or type(<object>ops) is not list or not put_line(w, b"BASE ", 5, in_slot(block, AT_BASE), c"C"):
         return False
     for op in <list><object>ops:
         if (type(op) is not Op and type(op) is not tuple) or PyTuple_GET_SIZE(op) != 3:
             return False
-        sign, name, value = PyTuple_GET_ITEM(op, 0), PyTuple_GET_ITEM(op, 1), PyTuple_GET_ITEM(op, 2)
-        if not put_inline(w, sign, ANY_LINE):
+        value = PyTuple_GET_ITEM(op, 2)
+        if not put_value(w, PyTuple_GET_ITEM(op, 0), ANY_LINE):
+            return False
+        text = utf8_of(w, PyTuple_GET_ITEM(op, 0), &size)
+        if size != 1 or not (text[0] == c"-" if <object>value is None else text[0] == c"+" or text[0] == c"~"):
             return False
         put(w, b" DEF ", 5)
-        if not put_inline(w, name, ANY_LINE):
+        if not put_value(w, PyTuple_GET_ITEM(op, 1), A_NAME):
             return False
-        text = utf8_of(w, name, &size)
-        if size < 1 or behind_name(<const uint8_t *>text, 0, size) != size:
-            w.sure = False
-        text = utf8_of(w, sign, &size)
-        change = text[0] if size == 1 else 0
-        if not (change == c"-" if <object>value is None else change == c"+" or change == c"~"):
-            w.sure = False
         if <object>value is not None:
-            put(w, b" :=" if change == c"~" else b" =", 3 if change == c"~" else 2)
+            put(w, b" :=" if text[0] == c"~" else b" =", 3 if text[0] == c"~" else 2)
             if type(<object>value) is not str:
                 return False
             if PyUnicode_GET_LENGTH(<object>value):
                 put(w, b" ", 1)
-                if not put_inline(w, value, ANY_LINE):
+                if not put_value(w, value, ANY_LINE):
                     return False
         put(w, b"\n", 1)
-    return put_header(w, b"APPLY -> ", 9, block, AT_APPLY, c"C")
+    return put_line(w, b"APPLY -> ", 9, in_slot(block, AT_APPLY), c"C")
 
 
-cdef bint put_block(Writer *w, object block, int intent) except -1:
-    """Writes a block. intent: the code of the message's intent, -1 for none."""
+cdef bint put_block(Writer *w, object block, int code) except -1:
+    """Writes the block of a message whose intent has this code."""
     cdef object kind = type(block)
-    cdef PyObject *value
-    cdef Py_ssize_t size = 0
-    cdef const char *text
-    cdef int code = -1, place
+    if kind is Generic and (in_slot(block, AT_KIND) == NULL or <object>in_slot(block, AT_KIND) != WORDS_OF[code]):
+        return False
+    put(w, PyBytes_AS_STRING(HEADS[code]), keys.head_size[code])
+    put(w, b" ", 1)
     if kind is Patch:
-        return put_patch(w, block)
-    if kind is Generic:
-        value = in_slot(block, AT_KIND)
-        if not put_inline(w, value, ANY_LINE) or <object>value in KNOWN:
-            return False
-        if intent >= 0 and <object>value != WORDS_OF[intent]:
-            w.sure = False
-        if not put_head(w, b"", 0, block, AT_ID, keys.letter[intent] if intent >= 0 else ANY_LINE):
-            return False
-    elif kind is FileOp:
-        code = keys.fileop
-        value = in_slot(block, AT_OP)
-        if value == NULL or type(<object>value) is not str or not put_head(w, b"FILEOP", 6, block, AT_ID, keys.letter[code]):
-            return False
-        text = utf8_of(w, value, &size)
-        if size < 1 or csp_key_at(<const uint8_t *>text, 0, size) != size:
-            w.sure = False
-        if size:
-            put(w, b" ", 1)
-            if not put_inline(w, value, ANY_LINE):
-                return False
-    else:
-        for place in range(8):
-            if PyTuple_GET_ITEM(CLASSES, place) == <PyObject *>kind:
-                code = place
-        if code < 0:
-            return False
-        if not put_head(w, PyBytes_AS_STRING(HEADS[code]), keys.head_size[code], block, AT_ID, keys.letter[code]):
+        return put_line(w, b"", 0, in_slot(block, AT_PATCH_ID), keys.letter[code]) and put_changes(w, block)
+    if not put_value(w, in_slot(block, AT_ID), keys.letter[code]):
+        return False
+    if kind is FileOp:
+        put(w, b" ", 1)
+        if not put_value(w, in_slot(block, AT_OP), A_KEY):
             return False
     put(w, b"\n", 1)
     return put_fields(w, block, code)
 
 
-cdef bint put_message(Writer *w, object message, bint strict) except -1:
+cdef bint put_message(Writer *w, object message) except -1:
     """Begins a draft and writes a message."""
     cdef PyObject *block = in_slot(message, AT_BLOCK)
     cdef PyObject *intent = in_slot(message, AT_INTENT)
     cdef int code = 0
     tw_draft_begin(&w.draft)
-    w.strict, w.ascii, w.sure = strict, True, True
-    if block == NULL:
-        return False
+    w.ascii = True
     while code < 8 and PyTuple_GET_ITEM(INTENTS, code) != intent:
         code += 1
-    if code == 8 or <object>PyTuple_GET_ITEM(CLASSES, code) is not type(<object>block):
-        w.sure, code = False, -1
-    if not put_header(w, b"CSP/1\nFROM ", 11, message, AT_SENDER, A_TOKEN):
+    if block == NULL or code == 8 or <object>PyTuple_GET_ITEM(CLASSES, code) is not type(<object>block):
         return False
-    if not put_header(w, b"TO ", 3, message, AT_RECEIVER, A_TOKEN) or not put_header(w, b"CTX ", 4, message, AT_CTX, A_TOKEN):
+    if not put_line(w, b"CSP/1\nFROM ", 11, in_slot(message, AT_SENDER), A_TOKEN):
         return False
-    if not put_header(w, b"INTENT ", 7, message, AT_INTENT, ANY_LINE):
+    if not put_line(w, b"TO ", 3, in_slot(message, AT_RECEIVER), A_TOKEN):
+        return False
+    if not put_line(w, b"CTX ", 4, in_slot(message, AT_CTX), A_TOKEN) or not put_line(w, b"INTENT ", 7, intent, A_TOKEN):
         return False
     put(w, b"\n", 1)
-    if not put_block(w, <object>block, code):
-        return False
-    w.sure = w.sure and 4 * <int64_t>tw_draft_size(&w.draft) < usual_limits[0]
-    return True
+    return put_block(w, <object>block, code) and 4 * <int64_t>tw_draft_size(&w.draft) < usual_limits[0]
 
 
 cdef inline bint is_unwarned(object message) noexcept:
@@ -710,16 +645,16 @@ cdef object text_of(object message, bint strict):
     reading takes."""
     cdef Writer w
     cdef PyObject *source
-    if type(message) is not CspMessage:
-        return None
-    if not is_unwarned(message) and (strict or type(message.block) is FileOp):  # its CONTENT may be no heredoc
+    if type(message) is not CspMessage or not is_unwarned(message):
         return None
     source = in_slot(message, AT_SOURCE)
     if is_untouched(message, source) and <object>PyTuple_GET_ITEM(<object>source, 1) is True:
         read = <object>PyTuple_GET_ITEM(<object>source, 0)
         return read if type(read) is str else (<bytes>read).decode()
+    if not strict:
+        return None
     try:
-        if not put_message(&w, message, strict) or (strict and not w.sure):
+        if not put_message(&w, message):
             return None
         return span(<uint8_t *>w.draft.start, 0, tw_draft_size(&w.draft), w.ascii)
     except UnicodeEncodeError:  # a lone surrogate
@@ -751,7 +686,7 @@ cdef bint clean(object message) except -1:
         return False
     if not is_untouched(message, in_slot(message, AT_SOURCE)):
         try:
-            if not put_message(&w, message, True) or not w.sure:
+            if not put_message(&w, message):
                 return False
         except UnicodeEncodeError:  # a lone surrogate
             return False

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import struct
-from typing import Any
-
 from turnwire.csp._lines_py import MAGIC, Cursor, ScanFault, Span, Table
 from turnwire.csp._scanner_py import bad_utf8, usual_message
 from turnwire.csp.codec import check_closely as check, decode_closely as decode, encode_closely as encode
 from turnwire.csp.messages import AnyBlock, CspMessage, Op, Patch, made_block
 from turnwire.csp.reader import MessageReader
-from turnwire.csp.spec import BLOCK_WORD, BULK_KINDS, BULK_SPANS, BULK_TEXTS, FIELDS, ROW_WIDTH, Intent
+from turnwire.csp.spec import BLOCK_WORD, FIELDS, Intent
 
-__all__ = ["NO_LIMIT", "Messages", "check", "decode", "encode", "text_spans"]
+__all__ = ["NO_LIMIT", "Messages", "check", "decode", "encode"]
 
 NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
 _INTENTS = tuple(Intent)
-_ROW = struct.Struct(f"={ROW_WIDTH}i")
 
 
 class Messages:
@@ -71,20 +67,3 @@ def _message(data: bytes, code: int, spans: list[Span], extras: Table) -> CspMes
             fields = [(text(key, size), text(start, length)) for _, key, size, start, length in extras]
         block = made_block(word, name, fields, text(*slots[3]) if word == "FILEOP" else "")
     return CspMessage(sender, receiver, ctx, _INTENTS[code], block)
-
-
-def text_spans(rows: Any, count: int, text: int, offsets: Any, lengths: Any) -> None:
-    """The place of a text of each record: see the native twin."""
-    if not 0 <= text < len(BULK_TEXTS):
-        raise ValueError(f"there are {len(BULK_TEXTS)} texts")
-    data = memoryview(rows).tobytes()
-    if min(len(data) // _ROW.size, len(offsets), len(lengths)) < count:
-        raise ValueError("there are fewer rows than that")
-    for place in range(count):
-        row = _ROW.unpack_from(data, place * _ROW.size)
-        offset, length = 0, -1
-        names = BULK_SPANS[BULK_KINDS[row[3] & 0xFF]]
-        if BULK_TEXTS[text] in names:
-            span = 4 + 2 * names.index(BULK_TEXTS[text])
-            offset, length = row[span], row[span + 1]
-        offsets[place], lengths[place] = (offset, length) if length >= 0 else (0, 0)
