@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_native/common/utf8_scalar.h"
 #include "_native/common/wide.h"
 
 /* Eight bytes, the first in the lowest bits. */
@@ -89,33 +90,8 @@ static inline int csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t 
 
 /* Offset of the first sequence in data[start:stop] that is not UTF-8, or -1. */
 static inline int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop) {
-    while (start < stop) {
-        uint8_t lead = data[start];
-        if (lead < 0x80) {
-            if (start + 32 <= stop) {
-                uint64_t words[4];
-                memcpy(words, data + start, 32);
-                if (!((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080ULL)) { start += 32; continue; }
-            }
-            if (start + 8 <= stop) {
-                uint64_t word;
-                memcpy(&word, data + start, 8);
-                if (!(word & 0x8080808080808080ULL)) { start += 8; continue; }
-            }
-            start++;
-            continue;
-        }
-        int more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
-        if (lead < 0xc2 || lead > 0xf4 || start + more >= stop) return start;
-        uint8_t second = data[start + 1];
-        uint8_t least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-        uint8_t most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-        if (second < least || second > most) return start;
-        for (int i = 2; i <= more; i++)
-            if ((data[start + i] & 0xc0) != 0x80) return start;
-        start += more + 1;
-    }
-    return -1;
+    int64_t good = (int64_t)tw_utf8_prefix(data + start, (size_t)(stop - start));
+    return good == stop - start ? -1 : start + good;
 }
 
 #endif

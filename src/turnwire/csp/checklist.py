@@ -225,21 +225,21 @@ def conformance(*messages: Record | Document | str | bytes, classify: Classifier
     classify: ``classify(message, laws)`` returns the ids of the laws that apply to a task; by default those whose
     subject begins its REQ [PROJECT LAWS].
     """
-    judge = CspChecklist(classify)
+    checked = CspChecklist(classify)
     for message in messages:
         if isinstance(message, (str, bytes)):
             try:
                 message = parse(message, mode="lenient")
             except DecodeError as error:
-                judge.rejects += 1
-                judge.refused(error, error.line or 1)
+                checked.rejects += 1
+                checked.refused(error, error.line or 1)
                 continue
         expect(message, Record | Document, "expected a CSP/1 record, a Document or a text")
         for record in message.records if isinstance(message, Document) else [message]:
-            judge.records += isinstance(record, CspMessage)
-            judge.message(record, record.line)
-    judge.end()
-    return checklist_of(WIRE, CLAUSES, judge)
+            checked.records += isinstance(record, CspMessage)
+            checked.message(record, record.line)
+    checked.end()
+    return checklist_of(WIRE, CLAUSES, checked)
 
 
 def _of_record(record: Record) -> Iterator[tuple[str, str]]:

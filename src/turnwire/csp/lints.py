@@ -78,11 +78,11 @@ class Linter:
         if store is not None:
             self.state.begun = True
             for entry in store.log:
-                self.feed(entry.message, judge=False)
+                self.feed(entry.message, check=False)
 
-    def feed(self, record: Record, judge: bool = True) -> list[Issue]:
+    def feed(self, record: Record, check: bool = True) -> list[Issue]:
         """Checks the next record by the token rules; ``where`` is its line."""
-        issues = self.found(record) if judge else []
+        issues = self.found(record) if check else []
         if isinstance(record, (CspMessage, Preamble)):
             self.state.feed(record)
         self.learn(record)
@@ -103,11 +103,6 @@ class Linter:
             for rule in _rules_of(*kinds, doubts)
             for text in rule.find(record, self)
         ]
-
-    def filler(self, key: str, value: str) -> str | None:
-        """The filler in a value, in words; None if nothing is, or where it is one that has a name."""
-        said = filler(value)
-        return None if said is None or self.state.name_of(value, self.state.defs) else f"{key} {said}"
 
     def learn(self, record: Record, place: Any = ()) -> None:
         """Takes in the tasks, agents, results and files of a record that the state has taken, and its place."""
@@ -297,8 +292,11 @@ def _answered(record: Any, linter: Linter) -> Iterable[str]:
 
 
 @_rule(Reason.FILLER, CspMessage, Junk)
-def _filler(record: CspMessage | Junk, linter: Linter) -> Iterable[str]:
-    return filter(None, [linter.filler(key, value) for key, value in linter.values])
+def _filler(record: CspMessage | Junk, linter: Linter) -> Iterator[str]:
+    for key, value in linter.values:
+        said = filler(value)
+        if said is not None and linter.state.name_of(value, linter.state.defs) is None:
+            yield f"{key} {said}"
 
 
 @_rule(Reason.FULL_REWRITE, Patch)

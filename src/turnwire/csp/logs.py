@@ -149,18 +149,17 @@ class FilePreambles:
         """The preambles, and what is wrong with those that are damaged."""
         rows = preambles(self._data, self._limits)
         found = [SurroundingText(start, size, one.line or 1, one) for start, size, one in rows]
-        if not self._on_lines() and _speaks_of_state(self._data):
+        if not self._on_lines() and (b"DEF " in self._data or b"LAWS" in self._data):
             found += [*self._in_strings(), *self._behind_prefixes()]
         return found
 
     def _in_strings(self) -> Iterator[SurroundingText]:
         """Those in JSON strings with messages. One after the first message there is placed after all of them."""
         for start, said in self._found.strings(_RECORD):
-            if _speaks_of_state(said):
-                line, first = self._found.line_of(start), said.find(_RECORD)
-                for offset, _, record in preambles(said, self._limits):
-                    place = start if isinstance(record, DecodeError) else start - 1 if offset < first else start + 1
-                    yield SurroundingText(place, 0, line, record)
+            for offset, _, record in preambles(said, self._limits):
+                before = offset < said.find(_RECORD)
+                place = start if isinstance(record, DecodeError) else start - 1 if before else start + 1
+                yield SurroundingText(place, 0, self._found.line_of(start), record)
 
     def _behind_prefixes(self) -> Iterator[SurroundingText]:
         """Those in lines that begin as the first line of the message after them does, or of the one before."""
@@ -198,10 +197,6 @@ class FilePreambles:
         for one in self._found.lines_around(WIRE):
             if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
                 yield one.offset, one.line, one.text.decode(errors="replace")
-
-
-def _speaks_of_state(text: bytes) -> bool:
-    return b"DEF " in text or b"LAWS" in text
 
 
 # --- the state of a log [STATE MANAGEMENT] ----------------------------------------------------------------------------

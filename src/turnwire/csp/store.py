@@ -389,7 +389,7 @@ class Store:
         return outcome
 
     def _take(self, message: CspMessage, text: str) -> None:
-        kept = self._judged(message, text)
+        kept = self._checked(message, text)
         if kept is None:
             return
         self._doubt = text, len(self._log)
@@ -408,7 +408,7 @@ class Store:
                 self._replay(entry)
         return self._seen - before
 
-    def _judged(self, message: CspMessage, text: str, seen: int = 0) -> LogRow | None:
+    def _checked(self, message: CspMessage, text: str, seen: int = 0) -> LogRow | None:
         """The row that a message would become, None if it was done already. Changes nothing; raises RuleError."""
         state, block = self._now(), message.block
         step = state.step(message, text)
@@ -453,7 +453,7 @@ class Store:
         elif entry.kind == WIRE:
             message, text = read_message(entry)
             try:
-                kept = self._judged(message, text, entry.seq)
+                kept = self._checked(message, text, entry.seq)
             except RuleError as error:
                 self._skipped[entry.seq] = str(error)
             else:
