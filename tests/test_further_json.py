@@ -103,8 +103,7 @@ SIGN = Wire(
     message=Sign,
     check=lambda message: [],
     prompt=str,
-    plan=SIGN_PLAN,
-    bulk=scanner(
+    scanner=scanner(
         (SIGN_PLAN,), SIGN_COLUMNS, decode=sign_of, common={"kind": ("column", "type"), "sender": ("column", "sender")}
     ),
 )
@@ -217,8 +216,8 @@ def made(
 ) -> Wire:
     """The wire, with another plan and name."""
     given = {"detect": named("ticket"), "decode": decode, "encode": encode, "check": lambda _: [], "prompt": str}
-    bulk = scanner((plan,), columns, decode=decode, common=common)
-    return Wire(name, title=name, package=__name__, style=OBJECT, message=Ticket, plan=plan, bulk=bulk, **given)
+    found = scanner((plan,), columns, decode=decode, common=common)
+    return Wire(name, title=name, package=__name__, style=OBJECT, message=Ticket, scanner=found, **given)
 
 
 TICKETS = [Ticket(7, "open", "a"), Ticket(-12, "shut", 'b"'), Ticket((1 << 63) - 1, "open", ""), Ticket(0, "open", "c")]

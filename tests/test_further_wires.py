@@ -66,7 +66,7 @@ def test_a_wire_without_a_plan_is_named() -> None:
     given = dict.fromkeys(NEEDED, lambda _: False)
     for name, style in (("bare", "token"), ("plain", "object")):
         turnwire.register(Wire(name, title="", package="x", style=style, **given))
-    with pytest.warns(UserWarning, match="a scan of all wires treats (bare|plain) as text: it has no plan") as told:
+    with pytest.warns(UserWarning, match="a scan of all wires treats (bare|plain) as text: it has no scanner") as told:
         found = turnwire.scan(LOG)
     assert len(told) == 2
     assert [one.wire for one in found.messages()] == ["note", "nslip", "note"]
@@ -192,7 +192,7 @@ def bare(request: pytest.FixtureRequest, registering: None) -> str:
     """A toy wire without all that a wire may do without."""
     name: str = request.param
     full = import_module(f"tests.toy_wires.{name}").DESCRIPTOR
-    given = {key: full._references[key] for key in (*NEEDED, "plan", "bulk")}
+    given = {key: full._references[key] for key in (*NEEDED, "scanner")}
     turnwire.register(Wire(name, title="", package=full.package, style=full.style, **given))
     return name
 
@@ -236,7 +236,7 @@ def test_commands_read_it(bare: str, log: Path, command: str) -> None:
 
 def test_a_message_without_fields_is_refused_in_words() -> None:
     odd = Wire("odd", title="", package=__name__, style=LINES, **dict.fromkeys(NEEDED, str))
-    with pytest.raises(UnknownName, match=r"odd has no Wire.plain"):
+    with pytest.raises(UnknownName, match="no method plain_values"):
         odd.plain_values(b"x")
 
 
@@ -293,8 +293,7 @@ def days(
         message=Day,
         check=lambda message: [],
         prompt=str,
-        plain=Day._asdict,
-        plan=TextPlan(DAY_OPENINGS, whole, columns, common or {}, values, damaged_day),
+        scanner=TextPlan(DAY_OPENINGS, whole, columns, common or {}, values, damaged_day),
     )
 
 

@@ -223,7 +223,7 @@ def test_a_dataclass_may_have_fields_named_as_common_columns(
 
     plan = TextPlan((b"<<",), form, (Column("sender", "text"), Column("subject", "text")))
     detect = b"<<".__eq__
-    turnwire.register(Wire("ping", detect=detect, decode=decode, encode=encode, message=Ping, plan=plan, **parts))
+    turnwire.register(Wire("ping", detect=detect, decode=decode, encode=encode, message=Ping, scanner=plan, **parts))
     message = turnwire.decode(b"<<ada:hello>>", "ping")
     assert [getattr(message, name) for name in COMMON] == ["ping", "ping", "ada", None, None, None, 3, "hello"]
     assert isinstance(message, turnwire.Message) and Ping.from_dict(message.to_dict()) == message

@@ -243,7 +243,7 @@ def test_the_folders_of_the_page(backend: str, tmp_path: Path) -> None:
     [more] = re.findall(r"^```python\n# ping/more\.py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     names = "".join(f"    {name},\n" for name in re.findall(r'`((?:[a-z]+)="\.more:[A-Za-z]+")`', page))
     assert names.count("more:") == 3
-    wires["ping"] = wires["ping"].replace("    plan=TextPlan(", names + "    plan=TextPlan(")
+    wires["ping"] = wires["ping"].replace("    scanner=TextPlan(", names + "    scanner=TextPlan(")
     for name, text in wires.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "wire.py").write_text(text, "utf-8")

@@ -124,23 +124,23 @@ cdef object decode(PyObject *myself, PyObject *const *arguments, Py_ssize_t coun
 cdef object encode(PyObject *myself, PyObject *const *arguments, Py_ssize_t count, PyObject *names):
     cdef PyObject *strict
     cdef tuple found = learned(<object>arguments[0]) if count > 0 else None
-    if found is not None and found[4] is None and found[3] is False:
+    if found is not None and found[3] is None:
         return PyObject_Vectorcall(found[1], arguments, <size_t>count, names)
     strict = second(arguments, count, names, "strict", True)
     if found is None or strict is NULL:
         return PyObject_Vectorcall(encode_closely, arguments, <size_t>count, names)
-    if found[4] is not None:  # a function in Python around it would cost as much again as the door
-        text = found[4](<object>arguments[0], <object>strict)
+    if found[3] is not None:  # a function in Python around it would cost as much again as the door
+        text = found[3](<object>arguments[0], <object>strict)
         if text is not None:
             return text
-    return PyObject_Vectorcall(found[1], arguments, 1 if found[3] else <size_t>count, NULL if found[3] else names)
+    return PyObject_Vectorcall(found[1], arguments, <size_t>count, names)
 
 
 cdef object check(PyObject *myself, PyObject *const *arguments, Py_ssize_t count, PyObject *names):
     cdef tuple found = learned(<object>arguments[0]) if count == 1 and names is NULL else None
     if found is None:
         return PyObject_Vectorcall(check_closely, arguments, <size_t>count, names)
-    if found[5] is not None and found[5](<object>arguments[0]) is True:
+    if found[4] is not None and found[4](<object>arguments[0]) is True:
         return []
     return PyObject_Vectorcall(found[2], arguments, 1, NULL)
 

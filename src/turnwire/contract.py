@@ -101,12 +101,7 @@ MATCHED = ("nslip", "csp")
 
 
 _NEEDED = ("detect", "decode", "encode", "message", "check", "prompt")
-_OPTIONAL = {
-    **dict.fromkeys(("bulk", "plan", "work", "plain", "shape", "checklist", "documents"), None),
-    "pairs": (),
-    "always_strict": False,
-}
-"""The optional attributes of a wire, with their defaults."""
+_OPTIONAL = ("scanner", "pairs", "shape", "checklist")
 
 
 class Wire:
@@ -121,7 +116,8 @@ class Wire:
     - style: one of ``STYLES``.
     - detect: (text or bytes) -> whether one record looks like this wire. Cheap; never raises.
     - decode: (text or bytes) -> one message, strictly. Raises DecodeError.
-    - encode: (message) -> its canonical text; accepts ``strict=False`` unless ``always_strict``. Raises EncodeError.
+    - encode: (message, strict=True) -> its canonical text; with ``strict=False`` whatever ``decode`` reads. Raises
+      EncodeError.
     - message: the class of its messages.
     - check: (message) -> list of Issue.
     - prompt: () -> the text that teaches an LLM the wire; with ``short=True``, if supported, without an example of
@@ -129,16 +125,11 @@ class Wire:
 
     A wire may have further attributes; functions that need a missing one raise an error:
 
-    - plan: how a scan finds it: a ``turnwire.json.plan.WirePlan`` for style "object", else a :class:`TextPlan`.
-    - bulk: a :class:`BulkScanner` (``scan(wire=...)``); a scan derives one from a ``TextPlan``.
-    - pairs: how its records answer each other, a tuple of ``turnwire.pairs.PairRule`` (``stats``, report).
-    - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
+    - scanner: how a scan finds its records, and their columns: a :class:`BulkScanner` for style "object" (made by
+      ``turnwire.json.scanner.scanner``), else a :class:`TextPlan`.
+    - pairs: how its records answer each other, a ``turnwire.pairs.Pairs`` (``stats``, report).
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
-    - work: (bytes of a record) -> its ``turnwire.pairs.Work``: the task that it names and whether it ends the task; or
-      None. For a format, a tuple, since a record may make or answer several calls.
     - checklist: the rules for its messages, a ``turnwire.checklists.Specification``.
-    - documents: a :class:`DocumentPlan`, if it also has documents.
-    - always_strict: whether reading is always strict, so that ``strict=False`` has no effect on writing.
 
     Raises ValueError for a name that is not a word in lower case, and for an unknown style.
     """
@@ -147,7 +138,7 @@ class Wire:
     title: str
     package: str
     style: str
-    _optional: Mapping[str, Any] = _OPTIONAL
+    _optional: tuple[str, ...] = _OPTIONAL
     if TYPE_CHECKING:
         detect: Callable[[Any], bool]
         decode: Callable[..., Any]
@@ -155,15 +146,10 @@ class Wire:
         message: type
         check: Callable[[Any], list[Issue]]
         prompt: Callable[..., str]
-        bulk: BulkScanner | None
-        plan: Any
-        pairs: tuple[Any, ...]
-        work: Callable[[bytes], Any] | None
-        plain: Callable[[Any], dict[str, Any]] | None
+        scanner: Any
+        pairs: Any
         shape: Any
         checklist: Any
-        documents: Any
-        always_strict: bool
     else:
 
         def __getattr__(self, name):
@@ -185,34 +171,29 @@ class Wire:
         if strange := [one for one in references if one not in (*_NEEDED, *self._optional)]:
             raise TypeError(f"a Wire has no {', '.join(strange)}")
         self.name, self.title, self.package, self.style = name, title, package, style
-        self._references = {**self._optional, **references}
+        self._references = {**dict.fromkeys(self._optional), **references}
 
     def __repr__(self) -> str:
         return f"<Wire {self.name}: {self.title}, style {self.style}>"
 
     def has(self, name: str) -> bool:
-        """True if the wire has an optional attribute such as "bulk"; imports nothing."""
-        return self._references[name] not in (None, (), {})
-
-    @property
-    def is_scanned(self) -> bool:
-        """True if a scan can find the wire, with its plan (and for style "object" its bulk scanner), or with a built-in
-        matcher."""
-        return self.name in MATCHED or (self.has("plan") and (self.style != OBJECT or self.has("bulk")))
+        """True if the wire has an optional attribute such as "scanner"; imports nothing."""
+        return self._references[name] is not None
 
     def text(self, message: Any) -> str:
         """A message as it was read, with its issues. Raises EncodeError for one that cannot be written."""
-        return self.encode(message) if self.always_strict else self.encode(message, strict=False)
+        return self.encode(message, strict=False)
 
     def plain_values(self, message: Any) -> dict[str, Any]:
-        """A message as plain values by name: the result of ``plain``; without it, the JSON object of a message of style
-        "object" (for a document, its text under "document"), or the fields of any other message. Raises UnknownName if
-        the fields of a message are unknown."""
-        if self.plain is not None:
-            return self.plain(message)
+        """A message as plain values by name: the result of its method ``plain_values``; without it, the JSON object of
+        a message of style "object" (for a document, its text under "document"), or the fields of any other message.
+        Raises UnknownName if the fields of a message are unknown."""
+        own = getattr(message, "plain_values", None)
+        if own is not None:
+            return own()  # type: ignore[no-any-return]
         if self.style == OBJECT:
             text = self.text(message)
-            if self.has("documents") and not text.lstrip(" \t\n\r").startswith("{"):
+            if not text.lstrip(" \t\n\r").startswith("{"):
                 return {"document": text}
             import json
 
@@ -220,7 +201,7 @@ class Wire:
             return found
         names = getattr(message, "_fields", None) or getattr(message, "__dataclass_fields__", None)
         if names is None:
-            text = f"{self.name} has no Wire.plain, and its messages have no named fields"
+            text = f"messages of {self.name} have no method plain_values, and no named fields"
             raise UnknownName("wire", self.name, text=text)
         return {name: getattr(message, name) for name in names}
 
@@ -228,7 +209,7 @@ class Wire:
 _USUAL = {
     **{name: f".codec:{name}" for name in ("detect", "decode", "encode", "check")},
     "prompt": ".prompt:prompt",
-    "bulk": ".bulk:SCANNER",
+    "scanner": ".bulk:SCANNER",
     "pairs": ".bulk:PAIRS",
     "checklist": ".checklist:CHECKLIST",
 }
@@ -243,15 +224,15 @@ def built_in(name: str, title: str, style: str, **references: Any) -> Wire:
 
 class FormatWire(Wire):
     """A format of agent sessions or API messages. A scan searches for it only if it, or ``FORMATS``, is named. Its
-    ``plan`` is a tuple of plans, one for each form of its objects. table: its ``turnwire.formats.table.Format``."""
+    scanner has a plan for each form of its objects. table: its ``turnwire.formats.table.Format``."""
 
-    _optional: Mapping[str, Any] = {**_OPTIONAL, "table": None}
+    _optional: tuple[str, ...] = (*_OPTIONAL, "table")
     if TYPE_CHECKING:
         table: Any
 
 
 class DocumentPlan(NamedTuple):
-    """The ``documents`` of a wire: whole texts, from the first header line of a file or code fence with no record or
+    """The ``documents`` of a scanner: whole texts, from the first header line of a file or code fence with no record or
     reject before it, to its end.
 
     kind: that of their records. message: the class of a document. opening: the bytes with which each header line
@@ -270,7 +251,7 @@ class DocumentPlan(NamedTuple):
 
 
 class TextPlan(NamedTuple):
-    """The ``plan`` of a wire of style "token" or "lines": how its records are found, and their columns.
+    """The scanner of a wire of style "token" or "lines": how its records are found, and their columns.
 
     opening: each record begins with one of these bytes; for style "lines", at the start of a line.
     whole: a pattern of bytes for a whole record from its opening on. A token ends within its line. A record of lines
@@ -286,6 +267,8 @@ class TextPlan(NamedTuple):
     of an enum's value, a datetime or microseconds for a timestamp, None or nothing if absent; by default
     ``Wire.plain_values``. common: column of ``COMMON`` -> the wire's column that fills it; columns with the same name
     need no entry. "kind" needs an enum; without one, the name of the wire is the kind of all its records.
+
+    documents: a :class:`DocumentPlan`, if the wire also has documents.
     """
 
     opening: tuple[bytes, ...]
@@ -294,6 +277,7 @@ class TextPlan(NamedTuple):
     common: Mapping[str, str] = {}
     values: Callable[[Any], Mapping[str, Any]] | None = None
     damaged: Callable[[bytes], bool] | None = None
+    documents: DocumentPlan | None = None
 
 
 def referred(reference: Any, package: str = "") -> Any:
@@ -396,8 +380,9 @@ class BulkScanner(NamedTuple):
       without its position; or None if only ``decode`` can determine it.
     - doubtful: the size of the shortest record in which ``check`` can find an issue, and the kinds of such records, by
       their names in the column ``kind``; () for all.
-    - read: for a wire with a :class:`TextPlan` instead of a scan: (message, names of columns) -> their values, with
-      texts as bytes.
+    - read: for a wire with a :class:`TextPlan`: (message, names of columns) -> their values, with texts as bytes.
+    - plans: the ``turnwire.json.plan.WirePlan`` of each form of its JSON objects. documents: a :class:`DocumentPlan`,
+      if the wire also has documents.
     """
 
     wire: str
@@ -415,6 +400,8 @@ class BulkScanner(NamedTuple):
     values: Callable[..., dict[str, Any]] | None = None
     refusal: Callable[[bytes], Refusal | None] | None = None
     doubtful: tuple[int, tuple[str, ...]] = (0, ())
+    plans: tuple[Any, ...] = ()
+    documents: DocumentPlan | None = None
 
 
 BulkScanner.__hash__ = object.__hash__  # type: ignore[method-assign] # what is known of one is cached

@@ -1,6 +1,6 @@
 """Rules that define which records of a wire answer which (``PAIRS`` of ``<package>/bulk.py``).
 
-An answer and its request name the same task; a wire's ``work`` returns the task of a record, and whether an answer ends
+An answer and its request name the same task; ``Pairs.work`` returns the task of a record, and whether an answer ends
 it. The rules are data, so that whole columns of records are matched at once.
 """
 
@@ -24,7 +24,7 @@ def folded(name: str) -> str:
 
 
 class Work(NamedTuple):
-    """The information about a task in a record, beyond the common columns (``Wire.work``).
+    """The information about a task in a record, beyond the common columns (``Pairs.work``).
 
     task: its id, or None. final: whether the record, as an answer, ends the task; otherwise it reports progress. id:
     the record's own id, if answers refer to it. asks: whether the record is a request, if its kind does not determine
@@ -107,6 +107,14 @@ class PairRule(NamedTuple):
     all_at_once: bool = False
     progress: frozenset[str] = frozenset()
     any_ends: bool = False
+
+
+class Pairs(NamedTuple):
+    """How the records of a wire answer each other (``Wire.pairs``). rules: its kinds of requests. work: (bytes of a
+    record) -> the task that it names and whether it ends the task, or None; without it, the common columns tell all."""
+
+    rules: tuple[PairRule, ...]
+    work: Callable[[bytes], Work | None] | None = None
 
 
 THERE = Key(("conversation", "sender", "receiver"))

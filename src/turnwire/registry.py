@@ -232,7 +232,7 @@ def wire(name: str) -> Wire:
 
 def scanned() -> tuple[str, ...]:
     """The names of the wires that a scan of all wires finds: those that have a bulk scanner or a text plan."""
-    return tuple(name for name, found in wires().items() if found.is_scanned)
+    return tuple(name for name, found in wires().items() if found.has("scanner"))
 
 
 def _in_order() -> Iterator[Wire]:
@@ -297,9 +297,9 @@ def wire_of_class(cls: type) -> str | None:
                 return known
     if cls.__module__ == "builtins":
         return None
-    others = [*list(_all().values())[len(_BUILT_IN) :], *formats().values()]
-    for each in others:
-        if issubclass(cls, each.message) or (each.documents is not None and issubclass(cls, each.documents.message)):
+    for each in (*list(_all().values())[len(_BUILT_IN) :], *formats().values()):
+        documents = None if each.scanner is None else each.scanner.documents
+        if issubclass(cls, each.message if documents is None else (each.message, documents.message)):
             return each.name
     return None
 
@@ -354,17 +354,17 @@ def own_decode(name: str) -> tuple[Any, Any]:
     return getattr(getattr(codec, "CORE", None), "read", None), codec.decode
 
 
-def _own_class(cls: type) -> tuple[Any, Any, bool, Any, Any] | None:
-    """encode, check and ``always_strict`` of the wire of a class of turnwire, and what its core has for most messages,
-    each None without it: (message, strict) -> the text, or None for what encode is to write; and (message) -> True if
-    check certainly finds nothing. None for any other class: what is registered may be forgotten."""
+def _own_class(cls: type) -> tuple[Any, Any, Any, Any] | None:
+    """encode and check of the wire of a class of turnwire, and what its core has for most messages, None without it:
+    (message, strict) -> the text, or None for what encode is to write; and (message) -> True if check certainly finds
+    nothing. None for any other class: what is registered may be forgotten."""
     name = wire_of_class(cls) if cls.__module__.startswith("turnwire.") else None
     if name is None:
         return None
     found = wire(name)  # a wire in a folder of its own has the codec that its descriptor names
     codec = import_module(f"{_BUILT_IN[name]}.codec") if name in _BUILT_IN else None
     core = getattr(codec, "CORE", None)
-    return found.encode, found.check, found.always_strict, getattr(core, "text", None), getattr(core, "is_clean", None)
+    return found.encode, found.check, getattr(core, "text", None), getattr(core, "is_clean", None)
 
 
 if not TYPE_CHECKING and _backend.NAME == "native":  # the same, straight into the wire where that is sure

@@ -53,7 +53,7 @@ def doubtful(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
     wire = registry.wire("nslip")
     monkeypatch.setattr(wire, "check", check)
-    monkeypatch.setattr(wire, "bulk", wire.bulk._replace(doubtful=(0, ())))
+    monkeypatch.setattr(wire, "scanner", wire.scanner._replace(doubtful=(0, ())))
     path = tmp_path / "doubtful"
     bad = b"@a3|f0|c1#"
     path.write_bytes(b"\n".join([GOOD, bad, b'@a3|f0|c1|S0|d1|T1|t"long"#', bad]))
@@ -92,7 +92,7 @@ def test_records_that_are_too_short_to_be_doubted_are_not_decoded_and_nothing_is
         found = [line.split(": ")[0].rpartition(":")[2] for line in done.out.decode().splitlines()]
         with monkeypatch.context() as patched:
             nslip = registry.wire("nslip")
-            patched.setattr(nslip, "bulk", nslip.bulk._replace(doubtful=(0, ())))
+            patched.setattr(nslip, "scanner", nslip.scanner._replace(doubtful=(0, ())))
             assert turnwire("validate", path, *more) == done
         assert found == ["2", "4", *(["5"] * (2 if "keep" in more else 1))]
 

@@ -10,7 +10,6 @@ from tests import vectors
 from tests.conftest import raised
 from tests.csp.generate import document as generated
 from turnwire import csp
-from turnwire.csp.messages import plain
 from turnwire.csp.notation import expand
 from turnwire.errors import DecodeError, EncodeError
 
@@ -204,8 +203,8 @@ def test_a_free_key_takes_the_place_of_nothing_else_in_plain_values(key):
     """A block of free keys may have one that is a word of the header, or of the values around its fields."""
     said = {"from": "A", "to": "B", "ctx": "C0", "intent": "MEM", "block": "MEM", "id": "M1"}
     text = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nTEXT x\n"
-    assert plain(csp.decode(text)) == said | {"text": "x"}
-    assert plain(csp.decode(f"{text}{key} y\n")) == said | {"fields": [["TEXT", "x"], [key, "y"]]}
+    assert csp.decode(text).plain_values() == said | {"text": "x"}
+    assert csp.decode(f"{text}{key} y\n").plain_values() == said | {"fields": [["TEXT", "x"], [key, "y"]]}
 
 
 @pytest.mark.parametrize("kind", ["TASK", "RESULT", "ERROR", "FILEOP", "MEM", "PLAN", "QUERY"])

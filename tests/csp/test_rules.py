@@ -140,7 +140,7 @@ def test_only_some_kinds_of_records_can_be_doubtful():
             if isinstance(record, csp.CspMessage) and record.block.id and record.intent != "FILE":
                 met += 1
                 assert csp.check(record) == []
-    assert set(turnwire.wires()["csp"].bulk.doubtful[1]) == {"FILE", "TEMPLATE"}
+    assert set(turnwire.wires()["csp"].scanner.doubtful[1]) == {"FILE", "TEMPLATE"}
     assert met > 40
 
 

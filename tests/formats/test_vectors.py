@@ -137,7 +137,7 @@ def test_each_layout_of_a_table_has_an_object() -> None:
 
 def test_there_is_room_for_formats_of_others() -> None:
     """The search of all formats has a most of values, and of words of one value."""
-    plans = merge_plans([plan for found in registry.formats().values() for plan in found.plan])
+    plans = merge_plans([plan for found in registry.formats().values() for plan in found.scanner.plans])
     words = {value.path: len(value.words) for plan in plans for value in plan.values}
     assert len(words) < MOST_VALUES * 3 / 4 and max(words.values()) < MOST_WORDS * 3 / 4
 
@@ -216,7 +216,7 @@ def test_attributes_are_told_by_their_keys(scan_core: str) -> None:
 
 def test_a_limit_holds_for_bytes_that_were_read_without_it() -> None:
     line = b'{"type":"thread.started","thread_id":"t1"}'
-    plan = next(plan for plan in registry.wire("codex").plan if plan.detect(line))
+    plan = next(plan for plan in registry.wire("codex").scanner.plans if plan.detect(line))
     plan.decode(line)
     with pytest.raises(DecodeError) as caught:
         plan.decode(line, limits=LIMITS._replace(message=40))

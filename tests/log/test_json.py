@@ -103,7 +103,7 @@ def test_a_scan_refuses_as_decode_does_whatever_stands_in_a_field(wire: str) -> 
                 error = refusal(DecodeError, package.decode, line)
                 if error is None:
                     wanted.append((len(log), len(line)))
-                elif package.plan.is_claimed(json.loads(line)):
+                elif package.scanner.plans[0].is_claimed(json.loads(line)):
                     rejected.append((len(log), error.reason, len(log) + (error.offset or 0)))
                 log += line + b"\n"
             holder.insert(key, kept) if isinstance(holder, list) else holder.update({key: kept})

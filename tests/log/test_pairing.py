@@ -131,7 +131,7 @@ def drawn(chance: random.Random, kinds: list[str], number: int) -> dict[str, Any
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("rule", [rule for wire in registry.wires().values() for rule in wire.pairs], ids=str)
+@pytest.mark.parametrize("rule", [rule for wire in registry.wires().values() for rule in wire.pairs.rules], ids=str)
 def test_columns_are_paired_as_one_by_one(rule: PairRule, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     core = core_module(backend, "log.aggregate")
     monkeypatch.setattr(pairing, "core", core)
@@ -173,7 +173,7 @@ def test_columns_are_paired_as_one_by_one(rule: PairRule, backend: str, monkeypa
 def test_the_oldest_requests_are_given_up(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     core = core_module(backend, "log.aggregate")
     monkeypatch.setattr(pairing, "core", core)
-    found = pairing.Pairing(registry.wire("sap").pairs[0], room=3)
+    found = pairing.Pairing(registry.wire("sap").pairs.rules[0], room=3)
     tasks = np.array([core.hash_of(b"%d" % number) for number in (*range(10), 8, 2)], np.uint64)
     none, times, bits = np.zeros(12, np.uint64), np.arange(12), np.full(12, core.FINAL | core.ASKS, np.uint8)
     kinds = np.array([0] * 10 + [1] * 2, np.uint8)
@@ -264,7 +264,7 @@ def records_of(wire: str, chance: random.Random) -> Iterator[bytes]:
 )
 def test_the_core_reads_work_as_the_wire_does(wire: str, subjected: bool) -> None:
     core = core_module("native", "log.aggregate")
-    work = registry.wire(wire).work
+    work = registry.wire(wire).pairs.work
     assert work is not None
     records = list(records_of(wire, random.Random(wire)))
     lengths = np.array([len(record) for record in records], np.int64)

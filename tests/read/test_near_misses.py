@@ -206,7 +206,7 @@ def test_validate_finds_the_same_when_every_message_is_made(
     quick = [found(path, one) for one in (wire, None)]
     assert quick[0], "there is something to find"
     known = registry.wire(wire)
-    monkeypatch.setattr(known, "bulk", known.bulk._replace(doubtful=(0, ())))
+    monkeypatch.setattr(known, "scanner", known.scanner._replace(doubtful=(0, ())))
     assert [found(path, one) for one in (wire, None)] == quick
 
 

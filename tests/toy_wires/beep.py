@@ -50,14 +50,13 @@ DESCRIPTOR = Wire(
     message=Beep,
     check=lambda message: [],
     prompt=lambda: "Send ~from>to:text~.\n",
-    plan=TextPlan(
+    scanner=TextPlan(
         opening=(b"~",),
         whole=re.compile(rb"~[a-z]+>[a-z]+:[^~\n]*~"),
         columns=(Column("speaker", "text"), Column("hearer", "text"), Column("text", "text")),
         common={"sender": "speaker", "receiver": "hearer", "subject": "text"},
         damaged=lambda raw: re.match(rb"~[a-z]+>[a-z]+:", raw) is not None,
     ),
-    plain=Beep._asdict,
     shape=shape(Beep, {"speaker": "sender", "hearer": "receiver", "text": "text"}),
     checklist="tests.toy_wires:CHECKLIST",
 )

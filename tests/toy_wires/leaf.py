@@ -65,7 +65,7 @@ DESCRIPTOR = Wire(
     message=Leaf,
     check=lambda message: [],
     prompt=lambda: "Send %from: text%.\n",
-    plan=TextPlan(
+    scanner=TextPlan(
         opening=(b"%",),
         whole=re.compile(rb"%[a-z]+: [^%\n]*%"),
         columns=(
@@ -75,6 +75,6 @@ DESCRIPTOR = Wire(
         ),
         common={"kind": "what", "subject": "text"},
         values=values,
+        documents=DocumentPlan("sheet", Sheet, b"%%", SHEET),
     ),
-    documents=DocumentPlan("sheet", Sheet, b"%%", SHEET),
 )

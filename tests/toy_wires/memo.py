@@ -50,7 +50,7 @@ DESCRIPTOR = Wire(
     message=Memo,
     check=lambda message: [],
     prompt=lambda: "Send MEMO from, the lines, END.\n",
-    plan=TextPlan(
+    scanner=TextPlan(
         opening=(b"MEMO ",),
         whole=MEMO,
         columns=(
@@ -63,7 +63,6 @@ DESCRIPTOR = Wire(
         values=values,
         damaged=lambda first: re.fullmatch(rb"MEMO [a-z]+", first) is not None,
     ),
-    plain=Memo._asdict,
     shape=shape(Memo, {name: name for name in ("sender", "text")}),
     checklist="tests.toy_wires:CHECKLIST",
 )

@@ -12,7 +12,7 @@ from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 from turnwire.json import text as json_text
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.pairs import BACK, THERE, AnswerPattern, PairRule
+from turnwire.pairs import BACK, THERE, AnswerPattern, PairRule, Pairs
 
 KINDS = ("ask", "tell")
 FIELDS = ("note", "id", "from", "to", "text")
@@ -82,14 +82,13 @@ DESCRIPTOR = Wire(
     message=Note,
     check=lambda message: [] if message.text else [Issue(Reason.EMPTY_VALUE, "/text", "warning", "a note is empty")],
     prompt=lambda: 'Send {"note":"ask" or "tell","id":"...","from":"...","to":"...","text":"..."} on a line.\n',
-    bulk=scanner(
+    scanner=scanner(
         (PLAN,),
         (Column("kind_of_note", "enum", names=KINDS), *(Column(name, "text") for name in FIELDS[1:])),
         decode=decode,
         common={name: ("column", own) for name, own in COMMON.items()},
     ),
-    plan=PLAN,
-    pairs=(PairRule("ask", frozenset({"ask"}), (AnswerPattern(frozenset({"tell"}), (THERE,), BACK),)),),
+    pairs=Pairs((PairRule("ask", frozenset({"ask"}), (AnswerPattern(frozenset({"tell"}), (THERE,), BACK),)),)),
     shape=shape(
         Note,
         {"id": "conversation", "sender": "sender", "receiver": "receiver", "text": "text"},

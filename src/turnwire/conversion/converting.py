@@ -663,11 +663,12 @@ def _numbered(name: str, number: int) -> str:
 
 
 def _ends(facts: Facts, reader: Mapper, message: Any) -> bool:
-    """True if an answer ends the work that it is about, as its wire says it (``Wire.pairs``, ``Wire.work``)."""
+    """True if an answer ends the work that it is about, as its wire says it (``Wire.pairs``)."""
     if facts["act"] in _PROMISES or facts.get("status") in ("QUEUED", "RUNNING"):
         return False
     if reader.progress and message.kind in reader.progress:
         return False
-    work = reader.described.work
+    pairs = reader.described.pairs
+    work = None if pairs is None else pairs.work
     found = None if work is None else work(reader.described.text(message).encode("utf-8", "surrogatepass"))
     return found is None or found.final

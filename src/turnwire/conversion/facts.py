@@ -355,7 +355,7 @@ class Mapper(dict[str, _Code]):
         self.acts: Collection[str] = self.kinds or ACTS
         """The acts for which the wire has a kind, its own or a near one."""
         self.named_kinds = sorted({form.kind for form in self.kinds.values() if form.own})
-        self.progress = frozenset[str]().union(*(rule.progress for rule in wire.pairs))
+        self.progress = frozenset[str]().union(*(rule.progress for rule in (wire.pairs.rules if wire.pairs else ())))
         """The kinds of answers that only report progress."""
         self._numbers: defaultdict[str, count[int]] = defaultdict(lambda: count(1))  # of ids, by their letters
 

@@ -4,6 +4,4 @@ from turnwire import _lazy, contract as _contract
 
 __all__, __getattr__, __dir__ = _lazy.attach(__name__)
 
-DESCRIPTOR = _contract.built_in(
-    "csp", "CSP/1", _contract.LINES, message=".messages:CspMessage", work=".bulk:work", plain=".messages:plain"
-)
+DESCRIPTOR = _contract.built_in("csp", "CSP/1", _contract.LINES, message=".messages:CspMessage")

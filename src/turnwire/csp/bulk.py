@@ -17,7 +17,7 @@ from turnwire.csp.messages import Error, task_of
 from turnwire.csp.records import StrictReader
 from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_SPANS, BULK_TEXTS, REASONS, ROW_WIDTH, WIRE
 from turnwire.errors import DecodeError, Reason
-from turnwire.pairs import AnswerPattern, Key, PairRule, Work
+from turnwire.pairs import AnswerPattern, Key, PairRule, Pairs, Work
 
 if TYPE_CHECKING:
     import numpy as np
@@ -191,17 +191,20 @@ def work(record: bytes) -> Work | None:
     return Work(None) if isinstance(message.block, Error) else None
 
 
-PAIRS = (
-    PairRule(
-        "task",
-        frozenset({"TASK"}),
-        (
-            AnswerPattern(
-                frozenset({"RESULT", "ERROR"}),
-                (Key(("task", "sender")),),
-                Key(("task", "receiver"), needs=("task",)),
-                names=True,
+PAIRS = Pairs(
+    (
+        PairRule(
+            "task",
+            frozenset({"TASK"}),
+            (
+                AnswerPattern(
+                    frozenset({"RESULT", "ERROR"}),
+                    (Key(("task", "sender")),),
+                    Key(("task", "receiver"), needs=("task",)),
+                    names=True,
+                ),
             ),
         ),
     ),
+    work,
 )

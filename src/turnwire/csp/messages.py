@@ -66,6 +66,10 @@ class _Parts(_Record, contract.Serialisable):
         """Returns the attributes as a dict of JSON values, with pairs as lists; ``from_dict`` reads it."""
         return {name: _plain(getattr(self, name)) for name in self.__match_args__}
 
+    def plain_values(self) -> dict[str, Any]:
+        """The record as plain JSON values for a reader, not for ``from_dict``; by default as :meth:`to_dict`."""
+        return self.to_dict()
+
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """Restores the record from the result of :meth:`to_dict`. Raises
@@ -388,12 +392,27 @@ class CspMessage(_Parts, contract.Message):
     def _repr_html_(self) -> str:
         from turnwire.showing import fields
 
-        return fields(type(self).__name__, plain(self).items())
+        return fields(type(self).__name__, self.plain_values().items())
 
     def to_dict(self) -> dict[str, Any]:
         """The headers by name, and the block with its kind."""
         block = None if self.block is None else {"kind": self.block.kind, **self.block.to_dict()}
         return {**super().to_dict(), "block": block}
+
+    def plain_values(self) -> dict[str, Any]:
+        """The message as plain JSON values: its header, and its block with id and fields."""
+        block: Any = self.block
+        head = {"from": self.sender, "to": self.receiver, "ctx": self.ctx, "intent": str(self.intent)}
+        body: dict[str, Any] = {"block": block.kind, "id": block.id}
+        if block.kind == "PATCH":
+            ops = [{name: value for name, value in op._asdict().items() if value is not None} for op in block.ops]
+            return {**head, **body, "base": block.base, "ops": ops, "apply": block.apply}
+        if hasattr(block, "op"):
+            body["op"] = block.op
+        names = [name for name, _ in block.fields]
+        if len(set(names)) == len(names) and not {*head, "block", "id", "op"} & {name.lower() for name in names}:
+            return {**head, **body, **{name.lower(): value for name, value in block.fields}}
+        return {**head, **body, "fields": [list(pair) for pair in block.fields]}
 
 
 _TASK_ID = re.compile("T[0-9]+")
@@ -508,21 +527,3 @@ class Document(_Record):
     def messages(self) -> list[CspMessage]:
         """Only the messages."""
         return [record for record in self.records if isinstance(record, CspMessage)]
-
-
-def plain(message: Any) -> dict[str, Any]:
-    """A message as plain JSON values: its header, and its block with id and fields; of a template all of it."""
-    if isinstance(message, Template):
-        return message.to_dict()
-    block = message.block
-    head = {"from": message.sender, "to": message.receiver, "ctx": message.ctx, "intent": str(message.intent)}
-    body: dict[str, Any] = {"block": block.kind, "id": block.id}
-    if block.kind == "PATCH":
-        ops = [{name: value for name, value in op._asdict().items() if value is not None} for op in block.ops]
-        return {**head, **body, "base": block.base, "ops": ops, "apply": block.apply}
-    if hasattr(block, "op"):
-        body["op"] = block.op
-    names = [name for name, _ in block.fields]
-    if len(set(names)) == len(names) and not {*head, "block", "id", "op"} & {name.lower() for name in names}:
-        return {**head, **body, **{name.lower(): value for name, value in block.fields}}
-    return {**head, **body, "fields": [list(pair) for pair in block.fields]}

@@ -57,6 +57,10 @@ class Record(Message):
     def __reduce__(self) -> tuple[Any, ...]:
         return _of, (self.__wire__, self.fields)
 
+    def plain_values(self) -> dict[str, Any]:
+        """The object as it was read: ``fields`` itself."""
+        return self.fields
+
     def replace(self, **changes: Any) -> Self:
         """A copy with some members of the object replaced or added. Raises DecodeError."""
         return self.from_dict({**self.fields, **changes})

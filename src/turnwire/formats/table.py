@@ -19,7 +19,7 @@ from turnwire.formats.parts import KINDS_OF_PARTS, MessageRule, PartRule, Reader
 from turnwire.formats.records import Reading, kind_of
 from turnwire.json.plan import MISSING, NO_NUMBER, Fill, Need, Sign, Value, Variant, WirePlan, keyed_step, value_at
 from turnwire.json.scanner import scanner
-from turnwire.pairs import AnswerPattern, Key, PairRule
+from turnwire.pairs import AnswerPattern, Key, PairRule, Pairs
 
 KINDS = (
     *("message", "user", "assistant", "system", "tool_call", "tool_result", "reasoning", "summary", "session"),
@@ -232,10 +232,8 @@ class Format(NamedTuple):
             message=reading.message,
             check=lambda message: [],  # nothing is doubtful about what was read
             prompt=lambda: f"{self.title}: one JSON object a line.\n",
-            plain=lambda message: message.fields,
-            plan=plans,
-            bulk=scanner(plans, COLUMNS, decode=reading.decode, common={}, fault=reading.fault),
-            pairs=(PairRule("call", frozenset(self.asks), (answer,)),),
+            scanner=scanner(plans, COLUMNS, decode=reading.decode, common={}, fault=reading.fault),
+            pairs=Pairs((PairRule("call", frozenset(self.asks), (answer,)),)),
             table=self,
         )
 

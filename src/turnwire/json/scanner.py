@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from turnwire import _backend
-from turnwire.contract import LIMITS, BulkScanner, Column, Refusal
+from turnwire.contract import LIMITS, BulkScanner, Column, DocumentPlan, Refusal
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.plan import WirePlan, check_plans
 from turnwire.json.text import reader
@@ -41,12 +41,13 @@ def scanner(
     decode: Callable[..., Any],
     common: Mapping[str, tuple[str, str]],
     fault: Callable[[dict[str, Any]], Refusal | None] | None = None,
+    documents: DocumentPlan | None = None,
 ) -> BulkScanner:
     """Returns the scanner of some JSON wires; ``columns`` are the wires' own columns, to which ``inner`` and ``time``
     are added.
 
     common: as of :class:`BulkScanner`, without the time, which the column ``time`` has. fault: why ``decode`` rejects
-    an object, or None (``BulkScanner.refusal``).
+    an object, or None (``BulkScanner.refusal``). documents: the wire's, if it has any.
     Raises ValueError if a fill matches no column, or a common column has no source.
     """
     whole = (INNER, TIME, *columns)
@@ -90,4 +91,6 @@ def scanner(
         common={**common, "time": ("column", "time")},
         json=True,
         refusal=refusal,
+        plans=plans,
+        documents=documents,
     )

@@ -11,7 +11,4 @@ DESCRIPTOR = _contract.built_in(
     detect=".space:detect",
     decode=".space:read",
     message=".codec:Envelope",
-    plan=".bulk:PLAN",
-    work=".bulk:work",
-    documents=".space:DOCUMENTS",
 )

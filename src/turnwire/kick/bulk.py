@@ -13,8 +13,9 @@ from turnwire.contract import BulkScanner, Column
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
+from turnwire.kick.space import DOCUMENTS, read_record
 from turnwire.kick.spec import BAD_TYPE, DOCUMENT, FIELDS, MISSING, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
-from turnwire.pairs import AnswerPattern, Key, PairRule, Work
+from turnwire.pairs import AnswerPattern, Key, PairRule, Pairs, Work
 
 COLUMNS = (
     Column("id", "text", nullable=True),
@@ -105,9 +106,10 @@ PLAN = WirePlan(
 SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
-    decode=Deferred("turnwire.kick.space", "read_record"),
+    decode=read_record,
     fault=Deferred("turnwire.kick.envelope_methods", "field_fault"),
     common={"kind": ("column", "type"), "conversation": ("column", "correlation_id"), "subject": ("column", "subject")},
+    documents=DOCUMENTS,
 )
 
 
@@ -149,27 +151,30 @@ def _report(ask: tuple[Key, Key], reply: Key, names: bool = False) -> AnswerPatt
     return AnswerPattern(frozenset({"Info"}), ask, reply, subject="⫻report/", names=names)
 
 
-PAIRS = (
-    PairRule(
-        "command",
-        frozenset({"Command"}),
-        (
-            _report(_groups("task", needs=("task",)), Key(_TASK, _TASK), names=True),
-            _report(_groups(), Key(_TOGETHER, _TOGETHER, without=("task",)), names=True),
-            _report(_groups(without=("task",)), Key(_TOGETHER, _TOGETHER)),
-        ),
-    ),
-    PairRule(
-        "query",
-        frozenset({"Query"}),
-        (
-            AnswerPattern(
-                frozenset({"Info", "Alert", "Command", "Query"}),
-                _groups("receiver", needs=("receiver",)),
-                Key(("conversation", "sender")),
-                unasking=True,
+PAIRS = Pairs(
+    (
+        PairRule(
+            "command",
+            frozenset({"Command"}),
+            (
+                _report(_groups("task", needs=("task",)), Key(_TASK, _TASK), names=True),
+                _report(_groups(), Key(_TOGETHER, _TOGETHER, without=("task",)), names=True),
+                _report(_groups(without=("task",)), Key(_TOGETHER, _TOGETHER)),
             ),
         ),
-        any_ends=True,
+        PairRule(
+            "query",
+            frozenset({"Query"}),
+            (
+                AnswerPattern(
+                    frozenset({"Info", "Alert", "Command", "Query"}),
+                    _groups("receiver", needs=("receiver",)),
+                    Key(("conversation", "sender")),
+                    unasking=True,
+                ),
+            ),
+            any_ends=True,
+        ),
     ),
+    work,
 )

@@ -102,7 +102,7 @@ def works(
     ids: Any,
     bits: Any,
 ) -> bool:
-    """False: only the compiled core reads the tasks that some of the records name; here the wire's ``work`` does.
+    """False: only the compiled core reads the tasks that some of the records name; here ``Pairs.work`` does.
     needs: by the code of a kind, 1 where such a record may answer (whose ``FINAL`` is read), 2 where it may ask (whose
     id is read)."""
     return False

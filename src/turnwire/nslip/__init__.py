@@ -8,12 +8,5 @@ __version__ = "0.1.0"
 __all__, __getattr__, __dir__ = _lazy.attach(__name__)
 
 DESCRIPTOR = _contract.built_in(
-    "nslip",
-    "nSLIP",
-    _contract.TOKEN,
-    message=".codec:SlipMessage",
-    check=".rules:check",
-    always_strict=True,
-    work=".bulk:work",
-    plain=".codec:plain",
+    "nslip", "nSLIP", _contract.TOKEN, message=".codec:SlipMessage", encode=".codec:encode_any", check=".rules:check"
 )

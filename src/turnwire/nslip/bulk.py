@@ -11,7 +11,7 @@ from turnwire.errors import DecodeError
 from turnwire.nslip import base62
 from turnwire.nslip.codec import decode
 from turnwire.nslip.spec import DOUBTFUL, REASONS, WIRE, Act, FrameType, Slot
-from turnwire.pairs import BACK, THERE, AnswerPattern, Key, PairRule, Work
+from turnwire.pairs import BACK, THERE, AnswerPattern, Key, PairRule, Pairs, Work
 
 _NAMES = {slot: slot.name.lower() for slot in Slot}
 _TEXTS = (Slot.STATUS, Slot.TAG)
@@ -101,17 +101,20 @@ _NAMING = frozenset({"INFORM", "ACCEPT", "REJECT", "EVAL", "ERROR"})
 _TASK_THERE = Key(("conversation", "task", "sender"), needs=("task",))
 _TASK_BACK = Key(("conversation", "task", "receiver"), needs=("task",))
 _UNNAMED_THERE, _UNNAMED_BACK = THERE._replace(without=("task",)), BACK._replace(without=("task",))
-PAIRS = (
-    PairRule(
-        "ask",
-        frozenset({"ASK", "REQUEST"}),
-        (
-            AnswerPattern(_NAMING, (_TASK_THERE,), _TASK_BACK, names=True),
-            AnswerPattern(None, (_TASK_THERE,), _TASK_BACK),
-            AnswerPattern(None, (THERE,), _UNNAMED_BACK),
-            AnswerPattern(None, (_UNNAMED_THERE,), BACK),
+PAIRS = Pairs(
+    (
+        PairRule(
+            "ask",
+            frozenset({"ASK", "REQUEST"}),
+            (
+                AnswerPattern(_NAMING, (_TASK_THERE,), _TASK_BACK, names=True),
+                AnswerPattern(None, (_TASK_THERE,), _TASK_BACK),
+                AnswerPattern(None, (THERE,), _UNNAMED_BACK),
+                AnswerPattern(None, (_UNNAMED_THERE,), BACK),
+            ),
+            all_at_once=True,
+            progress=frozenset({"ASK", "REQUEST", "COMMIT", "ACCEPT"}),
         ),
-        all_at_once=True,
-        progress=frozenset({"ASK", "REQUEST", "COMMIT", "ACCEPT"}),
     ),
+    work,
 )

@@ -7,8 +7,6 @@ from turnwire.contract import record_bytes
 
 TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from typing_extensions import Buffer
 
     from turnwire.nslip._codec_py import SlipMessage, decode, decode_many, encode, encode_many
@@ -20,7 +18,7 @@ else:
     decode_many = _core.decode_many
     encode_many = _core.encode_many
 
-__all__ = ["SlipMessage", "decode", "decode_many", "detect", "encode", "encode_many", "plain"]
+__all__ = ["SlipMessage", "decode", "decode_many", "detect", "encode", "encode_any", "encode_many"]
 
 
 def detect(data: str | Buffer) -> bool:
@@ -29,9 +27,6 @@ def detect(data: str | Buffer) -> bool:
     return head[:1] == b"@" and head[1:2].isalpha() and (head[2:3].isalnum() or head[2:3] == b'"')
 
 
-def plain(message: SlipMessage) -> dict[str, Any]:
-    """A message as plain JSON values: act and frame by name, the header, each slot by name."""
-    fields: dict[str, Any] = dict(message.to_dict())
-    head = {name: fields.pop(name) for name in ("act", "frame", "conv_id", "src", "dst", "turn")}
-    slots = {name.lower(): value for name, value in fields.pop("slots").items()}
-    return {**head, **slots, **fields}
+def encode_any(message: SlipMessage, strict: bool = True) -> str:
+    """As ``encode``, for any ``strict``: there is one way to write. ``encode`` has one argument, which is faster."""
+    return encode(message)

@@ -129,6 +129,13 @@ class SlipMethods(contract.Message):
         """The slot TAG."""
         return contract.text_or_none(self.slots.get(Slot.TAG))
 
+    def plain_values(self) -> dict[str, Any]:
+        """The message as plain JSON values: act and frame by name, the header, each slot by name."""
+        fields = self.to_dict()
+        head = {name: fields.pop(name) for name in ("act", "frame", "conv_id", "src", "dst", "turn")}
+        slots = {name.lower(): value for name, value in fields.pop("slots").items()}
+        return {**head, **slots, **fields}
+
     def replace(self, **changes: Unpack[Changes]) -> Self:  # type: ignore[override]
         """Returns a copy with some fields replaced; it shares neither slots nor extra with this message."""
         values = dict(zip((*FIELDS, "extra"), state(self), strict=True))

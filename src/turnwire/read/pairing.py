@@ -493,7 +493,7 @@ class Pairs:
         """Pairs the records of a wire, if it has rules: formats from their first records on."""
         if wire.pairs:
             self._wires[wire.name] = wire
-            found = self.found | {(wire.name, rule.name): Pairing(rule, self._room) for rule in wire.pairs}
+            found = self.found | {(wire.name, rule.name): Pairing(rule, self._room) for rule in wire.pairs.rules}
             self.found = dict(sorted(found.items(), key=lambda one: registry.codes().index(one[0][0])))
 
     def take(
@@ -512,7 +512,7 @@ class Pairs:
             if isinstance(found := self._wires[name], FormatWire):
                 yield from self._of_format(found, code, columns, wires == code, tags, of_tools)
                 continue
-            tables = [_table(rule, kind.names) for rule in self._wires[name].pairs]
+            tables = [_table(rule, kind.names) for rule in self._wires[name].pairs.rules]
             concerned = np.logical_or.reduce([(table[0] | table[1]) != 0 for table in tables])
             mine = wires == code
             rows = np.flatnonzero(mine if concerned.all() else mine & concerned[kinds])
@@ -566,7 +566,7 @@ class Pairs:
         timed &= ~told.together
         bits, only = np.full(size, core.FINAL | core.ASKS, np.uint8), np.full(size, 255, np.uint8)
         of_parts = bits, kinds, _OF_PARTS, only, times, timed.view(np.uint8), keys.view(np.int64)
-        pairing = self.found[wire.name, wire.pairs[0].name]
+        pairing = self.found[wire.name, wire.pairs.rules[0].name]
         asked, settled = pairing.take(np.arange(size), (nothing,) * (len(FIELDS) - 2), told.calls, nothing, *of_parts)
         for tool, took in by_key(settled) if tags is None else ():
             self.calls.latencies.setdefault(tool, Latencies()).add(took)
@@ -578,15 +578,14 @@ class Pairs:
         wire, batch, kinds = self._wires[name], columns.batch, columns.kinds
         bits = np.full(len(rows), core.FINAL | core.ASKS, np.uint8)
         tasks = own = np.zeros(len(rows), np.uint64)
-        by_subject = any(way.subject for rule in wire.pairs for way in rule.ways)
-        if wire.has("work"):
+        rules = wire.pairs.rules
+        by_subject = any(way.subject for rule in rules for way in rule.ways)
+        if wire.pairs.work is not None:
             own = tasks.copy()
             needs = np.bitwise_or.reduce([(table[0] != 0) | table[1] << 1 for table in tables])
             offsets = np.ascontiguousarray(batch["subject"].offsets, np.int64) if by_subject else None
             _read_work(wire, batch, offsets, rows, needs, kinds, tasks, own, bits)
-        used = {
-            field for rule in wire.pairs for way in rule.ways for key in (*way.ask, way.reply) for field in key.fields
-        }
+        used = {field for rule in rules for way in rule.ways for key in (*way.ask, way.reply) for field in key.fields}
         fields = [columns[field].numbers for field in FIELDS[:3]]
         fields += [  # any other stands in for one that no key has
             _folded(columns[field.removeprefix("folded ")]) if field in used else fields[0] for field in FIELDS[5:]
@@ -594,7 +593,7 @@ class Pairs:
         times, timed = columns.times
         tags = np.zeros(len(batch), np.uint64) if tags is None else tags
         subjects = _subjects(batch, rows) if by_subject else Coded([], np.full(len(batch), ABSENT))
-        for rule, table in zip(wire.pairs, tables, strict=True):
+        for rule, table in zip(rules, tables, strict=True):
             told = bits, kinds, table, _ways(rule, subjects), times, timed.view(np.uint8), tags.view(np.int64)
             yield self.found[name, rule.name].take(rows, tuple(fields), tasks, own, *told)
 
@@ -606,11 +605,11 @@ def _read_work(
     records = batch.spans()
     buffer, arena = (np.frombuffer(part, np.uint8) for part in (records.buffer, records.arena))
     offsets, lengths = (np.ascontiguousarray(part, np.int64) for part in (records.offsets, records.lengths))
-    known = wire.work if isinstance(wire.work, MemberWork) else wire.name
+    known = wire.pairs.work if isinstance(wire.pairs.work, MemberWork) else wire.name
     read = core.works(known, buffer, arena, offsets, lengths, subjects, rows, needs, kinds, tasks, ids, bits)
     odd = np.flatnonzero(bits & core.ODD) if read else np.arange(len(rows))
     for row, raw in zip(odd.tolist(), batch.raws(rows[odd]), strict=True):
-        work = wire.work(raw)
+        work = wire.pairs.work(raw)
         tasks[row], ids[row] = (0, 0) if work is None else (number_of(work.task), number_of(work.id))
         bits[row] = core.FINAL | core.ASKS if work is None else core.FINAL * work.final | core.ASKS * work.asks
 

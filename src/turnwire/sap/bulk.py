@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.json.fields import Table
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.pairs import AnswerPattern, Key, MemberWork, PairRule
+from turnwire.pairs import AnswerPattern, Key, MemberWork, PairRule, Pairs
 from turnwire.sap import spec
 from turnwire.sap.messages import MESSAGES
 
@@ -142,12 +143,17 @@ SCANNER: BulkScanner = scanner(
 )
 
 
-work = MemberWork(("taskId", "messageId"), "status", (*(status.value for status in spec.TERMINAL), "NACK"), _DECODE)
+work: Any = MemberWork(
+    ("taskId", "messageId"), "status", (*(status.value for status in spec.TERMINAL), "NACK"), _DECODE
+)
 _OF_TASK = Key(("task",), needs=("task",))
-PAIRS = (
-    PairRule(
-        "task",
-        frozenset({"Task"}),
-        (AnswerPattern(frozenset({"Result", "Ack", "Nack"}), (_OF_TASK,), _OF_TASK, names=True),),
+PAIRS = Pairs(
+    (
+        PairRule(
+            "task",
+            frozenset({"Task"}),
+            (AnswerPattern(frozenset({"Result", "Ack", "Nack"}), (_OF_TASK,), _OF_TASK, names=True),),
+        ),
     ),
+    work,
 )

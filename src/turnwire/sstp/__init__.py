@@ -5,4 +5,4 @@ from turnwire import _lazy, contract as _contract
 
 __all__, __getattr__, __dir__ = _lazy.attach(__name__)
 
-DESCRIPTOR = _contract.built_in("sstp", "SSTP", _contract.OBJECT, message=".messages:Message", plan=".bulk:PLAN")
+DESCRIPTOR = _contract.built_in("sstp", "SSTP", _contract.OBJECT, message=".messages:Message")

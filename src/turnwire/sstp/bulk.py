@@ -9,7 +9,7 @@ from turnwire.errors import Reason
 from turnwire.json.fields import Field
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.pairs import AnswerPattern, Key, PairRule
+from turnwire.pairs import AnswerPattern, Key, PairRule, Pairs
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Kind
 
 _NAMES = (
@@ -127,19 +127,21 @@ _TO = tuple(Key((session, "folded receiver"), needs=("receiver",)) for session i
 _FROM = Key(("conversation", "folded sender"))
 _TO_NOBODY = tuple(Key((session,), without=("receiver",)) for session in ("conversation", None))
 _KNOWLEDGE = frozenset({"knowledge"})
-PAIRS = (
-    PairRule(
-        "query",
-        frozenset({"query"}),
-        (
-            AnswerPattern(_KNOWLEDGE, _TO, _FROM),
-            AnswerPattern(_KNOWLEDGE, _TO_NOBODY, Key(("conversation",)), others=True),
+PAIRS = Pairs(
+    (
+        PairRule(
+            "query",
+            frozenset({"query"}),
+            (
+                AnswerPattern(_KNOWLEDGE, _TO, _FROM),
+                AnswerPattern(_KNOWLEDGE, _TO_NOBODY, Key(("conversation",)), others=True),
+            ),
         ),
-    ),
-    PairRule(
-        "delegation",
-        frozenset({"delegation"}),
-        (AnswerPattern(frozenset(kind.value for kind in Kind), _TO, _FROM),),
-        progress=frozenset({"evidence_bundle"}),
-    ),
+        PairRule(
+            "delegation",
+            frozenset({"delegation"}),
+            (AnswerPattern(frozenset(kind.value for kind in Kind), _TO, _FROM),),
+            progress=frozenset({"evidence_bundle"}),
+        ),
+    )
 )

@@ -148,7 +148,7 @@ def text_of(message: Any) -> str:
 def plain(message: Any) -> dict[str, Any]:
     """A message as JSON values with names: an object a reader needs no other document for.
 
-    Each wire says it itself (``Wire.plain``); one that is JSON on the wire does by its own objects
+    A wire that is JSON does by its own objects, the messages of others have a method for it
     (:meth:`turnwire.contract.Wire.plain_values`).
     """
     return registry.wire(str(wire_of(message))).plain_values(message)

@@ -47,7 +47,7 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **s
         return outcome.GOOD
     if not files:
         raise click.UsageError("Missing argument 'FILES...'.")
-    if settings["fences"] and not found.has("documents"):
+    if settings["fences"] and (found.scanner is None or found.scanner.documents is None):
         raise click.UsageError(f"--fences applies to documents, and {wire} has none")
     judged = []
     names = inputs.files(inputs.checked(files))

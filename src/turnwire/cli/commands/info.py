@@ -38,7 +38,8 @@ def facts() -> dict[str, Any]:
         "platform": f"{platform.system()} {platform.machine()}",
         "cpu_features": list(_backend.cpu_features()),
         "wires": {
-            name: ["read", "write", *(["scan"] if wire.is_scanned else [])] for name, wire in registry.wires().items()
+            name: ["read", "write", *(["scan"] if wire.has("scanner") else [])]
+            for name, wire in registry.wires().items()
         },
         "formats": {name: wire.title for name, wire in registry.formats().items()},
         "extras": {name: {each: _version(each) for each in needed} for name, needed in _extras().items()},

@@ -63,13 +63,14 @@ class RecordValidator:
         A record in a JSON string has at least as many bytes as what it says."""
         import numpy as np
 
+        from turnwire.log.engine.columns import bulk_scanner
+
         if self.wires[0] in registry.formats():  # whose checks find nothing
             return np.arange(0)
         if self.unknown != "error":
             return np.arange(len(batch))
         codes, kinds = batch.codes("wire"), batch.column("kind").names
-        scanners = [registry.wire(name).bulk if name in self.wires else None for name in registry.names()]
-        doubtful = [(0, ()) if scanner is None else scanner.doubtful for scanner in scanners]
+        doubtful = [bulk_scanner(name).doubtful if name in self.wires else (0, ()) for name in registry.names()]
         found = batch["length"] >= np.array([least for least, _ in doubtful])[codes]
         for code, (_, some) in enumerate(doubtful):
             if some:
@@ -91,7 +92,7 @@ class RecordValidator:
             severity = WARNING if error.reason == Reason.LOOK_ALIKE else ERROR
             yield Finding(file, error.line or 1, error.offset or 0, wire, severity, error.reason, error.text)
             return
-        issues, own = self.checks[wire](one.message), registry.wire(wire).documents
+        issues, own = self.checks[wire](one.message), registry.wire(wire).scanner.documents
         if own is None or not isinstance(one.message, own.message):
             for issue in issues:
                 place = f"{issue.where}: " if isinstance(issue.where, str) and issue.where else ""

@@ -74,7 +74,7 @@ class Finder:
         order = sorted(
             map(registry.wire, objects), key=lambda one: not (isinstance(one, FormatWire) and one.table.embeds)
         )
-        shared = merge_plans([plan._replace(wire=one.name) for one in order for plan in _plans(one)])
+        shared = merge_plans([plan._replace(wire=one.name) for one in order for plan in scanners[one.name].plans])
         if of_formats(wire):  # all of them have the same columns
             columns = self.own.columns if self.own is not None else ()
             self.columns: tuple[Column, ...] = tuple(_column(column, column.names, every) for column in columns)
@@ -98,7 +98,7 @@ class Finder:
         self.tokens, self.lines = (
             TextWires([wire for wire in further if wire.style == style], numbers) for style in (TOKEN, LINES)
         )
-        self.documents = [registry.wire(name) for name in found if registry.wire(name).has("documents")]
+        self.documents = [wire for wire in map(registry.wire, found) if wire.scanner.documents is not None]
         if self.own is not None and self.located:
             self.scanner = _with_places(self.own)._replace(reasons=REASONS)
         elif self.own is not None:
@@ -169,12 +169,6 @@ def of_formats(wire: str | None) -> bool:
     return wire is not None and (wire == FORMATS or isinstance(registry.wire(wire), FormatWire))
 
 
-def _plans(wire: Wire) -> tuple[Any, ...]:
-    """The plans of a wire: of a format, one for each form in which its objects are written."""
-    plan = wire.plan
-    return plan if isinstance(wire, FormatWire) else (plan,)
-
-
 def finder(wire: str | None = None) -> Finder:
     """The search for a wire, or for all (None): made once. Raises UnknownName."""
     if wire is not None and type(wire) is not str:
@@ -211,11 +205,10 @@ def _findable(wires: Mapping[str, Wire]) -> list[str]:
     """The wires that one pass finds. Warns, once, of each other one: its records are text to such a scan."""
     found = []
     for name, wire in wires.items():
-        if wire.is_scanned:
+        if wire.has("scanner"):
             found.append(name)
-            continue
-        lack = "it has no bulk scanner" if wire.has("plan") else "it has no plan"
-        warnings.warn(f"a scan of all wires treats {name} as text: {lack}", stacklevel=5)
+        else:
+            warnings.warn(f"a scan of all wires treats {name} as text: it has no scanner", stacklevel=5)
     return found
 
 
@@ -443,14 +436,15 @@ class Engine:
     def follows(self, state: SearchState | None, found: BlockResult) -> bool:
         """True if what was found in a block with a fresh state is right after a block that left ``state``. If so,
         ``found.state`` becomes what the block leaves there."""
-        openings = [one.documents.opening for one in self._finder.documents]
+        openings = [one.scanner.documents.opening for one in self._finder.documents]
         return state is None or state.follows(found.state, bytes(found.buffer), openings)
 
     def _whole(self, arrays: Arrays, rows: int) -> int:
         """The number of records before the first that may go on: a JSON object and a token end with their last byte,
         lines and documents with what follows them."""
         names = self.wires if self._finder.code is not None else registry.codes()
-        ended = [registry.wire(name).style != LINES and not registry.wire(name).has("documents") for name in names]
+        goes_on = {wire.name for wire in self._finder.documents}
+        ended = [registry.wire(name).style != LINES and name not in goes_on for name in names]
         codes = np.zeros(rows, np.int64) if self._finder.code is not None else arrays["wire"][:rows]
         open_ends = np.flatnonzero(~np.array(ended)[codes])
         return int(open_ends[0]) if len(open_ends) else rows

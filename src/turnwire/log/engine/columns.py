@@ -39,10 +39,10 @@ def bulk_scanner(name: str) -> BulkScanner:
     """The bulk scanner of a wire: its own, or one that is made of its text plan. Raises UnknownName if it cannot be
     scanned."""
     wire = registry.wire(name)
-    if not wire.is_scanned:
-        text = f"{name} cannot be scanned: the wire has no plan or no bulk scanner; decode() reads it"
+    if not wire.has("scanner"):
+        text = f"{name} cannot be scanned: the wire has no scanner; decode() reads it"
         raise UnknownName("wire", name, registry.scanned(), text)
-    return _made_of_plan(wire) if wire.bulk is None else wire.bulk
+    return wire.scanner if isinstance(wire.scanner, BulkScanner) else _made_of_plan(wire)
 
 
 @lru_cache(64)
@@ -177,9 +177,9 @@ def _made_of_plan(wire: Wire) -> BulkScanner:
     Raises ValueError for a wrong plan."""
     from turnwire.log.search.rows import DTYPES as SEARCHED  # which needs the reasons
 
-    plan = wire.plan
+    plan = wire.scanner
     if not isinstance(plan, TextPlan):
-        raise TypeError(f"the plan of {wire.name}, of style {wire.style!r}, is a turnwire.contract.TextPlan")
+        raise TypeError(f"the scanner of {wire.name}, of style {wire.style!r}, is a turnwire.contract.TextPlan")
     columns = {column.name: column for column in plan.columns}
     if taken := sorted({*_TAKEN, *SEARCHED} & columns.keys()):
         raise ValueError(f"{wire.name} cannot name a column {' or '.join(taken)}: every scan has one")

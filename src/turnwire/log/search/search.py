@@ -37,7 +37,7 @@ class Search:
         self.longest_line = max(limit, LONGEST_LINE)
         self.keep = keep
         tokens, lines = finder.tokens, finder.lines
-        openings = (*lines.openings, *(wire.documents.opening for wire in finder.documents))
+        openings = (*lines.openings, *(wire.scanner.documents.opening for wire in finder.documents))
         self.runs = {b"@", b"{", b"C"}.difference([opening[:1] for opening in openings]) if alone else set()
         self.strings = objects.Strings(self, tokens.marks + lines.marks)
         self.csp_lines = csp.CspLines(self)
@@ -60,7 +60,7 @@ class Search:
             "magic": partial(carriers.at_magic, self),
             "torn": self.objects.at_torn,
         }
-        heads = _named("head", [wire.documents.opening for wire in finder.documents])
+        heads = _named("head", [wire.scanner.documents.opening for wire in finder.documents])
         at_line = [heads, _named("lines", lines.openings), csp.AT_LINE, FENCES, carriers.AT_LINE]
         at_line.append(objects.AT_LINE)
         in_line = [SLIP, _named("token", tokens.openings), objects.IN_LINE, carriers.IN_LINE]

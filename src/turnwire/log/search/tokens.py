@@ -119,8 +119,8 @@ class TextWires:
     """The wires of one style that have a plan. codes: wire -> its number among all."""
 
     def __init__(self, wires: Iterable[Wire], codes: Mapping[str, int]) -> None:
-        self._wires = [(wire, codes[wire.name], _any_of(wire.plan.opening)) for wire in wires]
-        self.openings = list(dict.fromkeys(opening for wire, *_ in self._wires for opening in wire.plan.opening))
+        self._wires = [(wire, codes[wire.name], _any_of(wire.scanner.opening)) for wire in wires]
+        self.openings = list(dict.fromkeys(opening for wire, *_ in self._wires for opening in wire.scanner.opening))
         self.marks = list(dict.fromkeys(mark for opening in self.openings for mark in as_written(opening)))
         self._opening = _any_of(self.openings)
 
@@ -152,13 +152,13 @@ class TextWires:
         for wire, code, opening in self._wires:
             if opening.match(data, at) is None:
                 continue
-            whole = wire.plan.whole.match(data, at, stop)
+            whole = wire.scanner.whole.match(data, at, stop)
             if whole is not None and whole.end() > at:
                 end = whole.end()
             else:
                 following = self._opening.search(data, at + 1, stop)
                 end = stop if following is None else following.start()
-                if wire.plan.damaged is None or not wire.plan.damaged(data[at:end]):
+                if wire.scanner.damaged is None or not wire.scanner.damaged(data[at:end]):
                     continue
                 whole = None
             if end == len(data):
@@ -181,15 +181,15 @@ class TextWires:
                 continue
             if newline is None and not final and stop - at <= limit:
                 raise More(line)
-            if wire.plan.damaged is not None and not wire.plan.damaged(first):
+            if wire.scanner.damaged is not None and not wire.scanner.damaged(first):
                 continue
             to = self._following(opening, data, at + 1, min(stop, at + limit))
-            whole = wire.plan.whole.match(data, at, to)
+            whole = wire.scanner.whole.match(data, at, to)
             if to == stop and not final and (whole is None or whole.end() in (at, stop)):
                 raise More(line)
             if whole is not None and whole.end() > at:
                 return self._add(walk, wire, code, at, whole.end(), True)
-            if wire.plan.damaged is not None:
+            if wire.scanner.damaged is not None:
                 return self._add(walk, wire, code, at, at + len(first), False)
         return 0
 
@@ -239,7 +239,7 @@ def at_head(search: Search, walk: Walk, at: int, match: re.Match[bytes]) -> int:
     text, state = walk.text, walk.state
     mark = text.data.startswith(BOM, at)
     place = at + 3 * mark
-    wire = next((one for one in search.finder.documents if one.documents.header.match(text.data, place)), None)
+    wire = next((one for one in search.finder.documents if one.scanner.documents.header.match(text.data, place)), None)
     if wire is None or text.outer is not None or (mark and (at or state.begun)) or (state.fence and state.inside):
         return match.end()
     if len(walk.found) > state.since if state.fence else bool(walk.found):
@@ -267,10 +267,10 @@ def _document_value(wire: Wire, data: bytes, at: int, stop: int, inside: bool) -
     """The wire's own columns of a document, or the document where these are read from that. Raises DecodeError."""
     if bulk_scanner(wire.name).read is not None:
         return wire.decode(data[at:stop])
-    if wire.documents.columns is None:
+    if wire.scanner.documents.columns is None:
         wire.decode(data[at:stop])
         return {}
-    values = wire.documents.columns(memoryview(data)[at:stop], fences=inside).items()
+    values = wire.scanner.documents.columns(memoryview(data)[at:stop], fences=inside).items()
     return {name: (at + said[0], said[1]) if isinstance(said, tuple) else said for name, said in values}
 
 
