@@ -152,7 +152,7 @@ def test_whole_numbers_of_any_size_are_written_as_they_are(number: int) -> None:
     fields = next(one for one in made if isinstance(one, dict) and "constitutionalEvidence" in one and "status" in one)
     fields["constitutionalEvidence"]["pressureReadings"] = {"a": number}
     for strict in (True, False):
-        written = said(sap.encode, sap.Result.from_dict(fields), strict=strict)
+        written = said(sap.encode, sap.Result.of(fields), strict=strict)
         assert isinstance(written, tuple) or json.loads(written) == fields
     assert isinstance(written, str)
 

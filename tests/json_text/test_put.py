@@ -121,7 +121,7 @@ def bend(document: Any, numbers: random.Random) -> None:
 def made(wire: str, document: Any) -> Any:
     """The message over a document, of the class that its marks are of, or the class it had before it was bent."""
     if wire == "sap":
-        return sap.Task.from_dict(document) if "issuer" in document else sap.Result.from_dict(document)
+        return sap.Task.of(document) if "issuer" in document else sap.Result.of(document)
     kind = document.get("header", {}).get("kind") if isinstance(document.get("header"), dict) else None
     return CLASSES.get(kind if type(kind) is str else "", sstp.Intent).of(document)
 
