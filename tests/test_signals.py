@@ -23,14 +23,8 @@ MANY = 3_000_000
 NO_LIMIT = turnwire.LIMITS._replace(message=1 << 40)
 
 
-def _encode_many() -> Callable[[], Any]:
-    messages = nslip.decode_many(GOOD["nslip"] * 4)
-    return lambda: nslip.encode_many(message for _ in range(MANY) for message in messages)
-
-
 LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "decode_many": lambda: (lambda data: lambda: nslip.decode_many(data))(GOOD["nslip"] * MANY),
-    "encode_many": _encode_many,
     "csp.parse": lambda: (lambda data: lambda: csp.parse(data, limits=NO_LIMIT))(GOOD["csp"] * (MANY // 2)),
     "sstp.decode": lambda: (lambda data: lambda: sstp.decode(data, limits=NO_LIMIT))(
         b'{"a":[' + b"1," * 12 * MANY + b"1]}"

@@ -78,17 +78,6 @@ static inline int tw_draft_put(tw_draft *d, const char *from, size_t size) {
     return 1;
 }
 
-/* True if all bytes are ASCII. */
-static inline int tw_is_ascii(const char *text, size_t size) {
-    uint64_t word, found = 0;
-    for (; size >= 8; size -= 8, text += 8) {
-        memcpy(&word, text, 8);
-        found |= word;
-    }
-    while (size--) found |= (unsigned char)*text++;
-    return (found & 0x8080808080808080ULL) == 0;
-}
-
 /* True if a line feed is among the bytes. */
 static inline int tw_has_feed(const char *text, size_t size) {
     const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;

@@ -8,6 +8,17 @@
 
 #include "portable.h"
 
+/* True if all bytes are ASCII. */
+static inline int tw_is_ascii(const uint8_t *text, size_t size) {
+    uint64_t word, found = 0;
+    for (; size >= 8; size -= 8, text += 8) {
+        memcpy(&word, text, 8);
+        found |= word;
+    }
+    while (size--) found |= *text++;
+    return (found & 0x8080808080808080ULL) == 0;
+}
+
 /* Bytes of the character that is not ASCII at p (2 to 4), or 0 where these are none. */
 static inline int tw_utf8_size(const uint8_t *p, const uint8_t *end)
 {

@@ -30,6 +30,9 @@ cdef extern from "_native/common/short_text.h":
     object tw_ascii(const uint8_t *s, size_t n)
     object tw_pair(PyObject *key, object value, PyObject **met)
 
+cdef extern from "_native/common/utf8_scalar.h" nogil:
+    bint tw_is_ascii(const uint8_t *text, size_t size)
+
 cdef extern from "_native/common/draft.h" nogil:
     ctypedef struct tw_draft:
         char *start
@@ -38,7 +41,6 @@ cdef extern from "_native/common/draft.h" nogil:
     size_t tw_draft_size(const tw_draft *draft)
     int tw_draft_put(tw_draft *draft, const char *text, size_t size)
     bint tw_has_feed(const char *text, size_t size)
-    bint tw_is_ascii(const char *text, size_t size)
 
 cdef extern from "_native/csp/lines.h" nogil:
     uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end)

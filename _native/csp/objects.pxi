@@ -288,7 +288,7 @@ cdef object plain_message(object data, const uint8_t *text, Py_ssize_t size):
     memcpy(copy, text, size)
     if not read_usual(copy, size, &result):
         return None
-    made = message_of(copy, result.row, result.extras, result.count, tw_is_ascii(<const char *>copy, size))
+    made = message_of(copy, result.row, result.extras, result.count, tw_is_ascii(copy, size))
     exact = least_size(result.row, result.extras, result.count) == size and memchr(copy, 13, size) == NULL
     fill_slot(made, AT_SOURCE, parts_of(made, data, exact))
     return made
@@ -362,7 +362,7 @@ cdef object message_at(
         if found != OK or csp_bad_utf8(data, place, stop[0]) >= 0:
             return None
         row[3] = intent
-        return message_of(data, row, extras, s.extra_count, tw_is_ascii(<const char *>data + place, stop[0] - place))
+        return message_of(data, row, extras, s.extra_count, tw_is_ascii(data + place, stop[0] - place))
     finally:
         free(memory)
 

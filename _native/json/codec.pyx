@@ -24,7 +24,7 @@ cdef extern from "Python.h":
 cdef extern from "_native/json/put.h":
     enum: TW_PUT_FRONT, TW_PUT_STEP
     ctypedef struct tw_put:
-        bint loose, secrets, calm, writable
+        bint loose, secrets, clean, writable
         int choice
         uint64_t seen
         tw_rules** chosen
@@ -73,7 +73,7 @@ cdef class Rules:
             for value in row.words:
                 word = value.encode()
                 self.kept.append(word)
-                if not tw_rule_word(rule, word, len(word), not row.calm or value in row.calm):
+                if not tw_rule_word(rule, word, len(word), not row.clean or value in row.clean):
                     raise ValueError("a row has too many words")
 
     cdef uint64_t bits(self, names) except? 0:
@@ -154,11 +154,11 @@ cdef class Codec:
         put.loose, put.secrets, put.chosen = self.loose, secrets, self.chosen
         return tw_put_follows(put, fields, rules, NESTING, ITEMS)
 
-    cdef object message(self, int kind, fields, source, text, bint calm):
+    cdef object message(self, int kind, fields, source, text, bint clean):
         message = new_object(<object>self.known[kind].cls, 0)
         fill_slot(message, self.fields_at, fields)
         fill_slot(message, self.text_at, text)
-        if not calm and self.doubtful is not None and self.doubtful(message):
+        if not clean and self.doubtful is not None and self.doubtful(message):
             source = None
         elif source is None:
             source = True
@@ -180,7 +180,7 @@ cdef class Codec:
         kind = self.kind_by(walk.choice, walk.seen)
         if kind < 0 or (self.wanted is not None and not walk.writable):
             return None
-        if not walk.calm and self.doubtful is not None:
+        if not walk.clean and self.doubtful is not None:
             fields, source = self.read_source(data, DEFAULT)
             return self.message(kind, fields, source, data, False)
         message = new_object(<object>self.known[kind].cls, 0)
@@ -197,7 +197,7 @@ cdef class Codec:
         kind = self.kind_by(put.choice, put.seen)
         if kind < 0 or not (self.wanted is None or put.writable or self.known[kind].lax):
             return None
-        return self.message(kind, fields, source, None, put.calm)
+        return self.message(kind, fields, source, None, put.clean)
 
     def is_clean(self, message, /):
         """True if a message by itself certainly has no issues."""
@@ -212,7 +212,7 @@ cdef class Codec:
             return in_slot(message, self.text_at) is not NULL  # not even read yet
         if self.doubtful is None and source is not NULL and <object>source is not None:
             return True
-        if not self.follows(<object>fields, self.known[kind].rules, &put, True) or not put.calm:
+        if not self.follows(<object>fields, self.known[kind].rules, &put, True) or not put.clean:
             return False
         return put.choice < 0 or (put.choice == kind and (put.writable or self.known[kind].lax))
 
@@ -246,7 +246,7 @@ cdef class Codec:
             return None
         if strict and (
             (self.wanted is not None and not put.writable)
-            or (not put.calm and self.doubtful is not None and self.doubtful(message))
+            or (not put.clean and self.doubtful is not None and self.doubtful(message))
         ):
             return None
         return text

@@ -15,7 +15,7 @@ typedef struct {
     int only_judged;                         /* nothing is written */
     int secrets;                             /* under TW_MARK_SECRETS, what looks like one is worth a closer look */
     int loose;                               /* tuples are arrays and subclasses of str texts; else nothing but list and str */
-    int calm;                                /* as in tw_walk */
+    int clean;                               /* as in tw_walk */
     int choice, agreed, lent, writable;
     uint64_t seen;
     tw_rules **chosen;
@@ -105,7 +105,7 @@ static inline int tw_put_is_good(tw_put *w, PyObject *value, const tw_rule *rule
     case TW_RULE_WORD: case TW_RULE_VERSION: case TW_RULE_CHOICE: case TW_RULE_AGREES:
         word = tw_word_of(rule->word, rule->words, p, size, p + size);
         if (word < 0) return 0;
-        if (!(rule->calm >> word & 1)) w->calm = 0;
+        if (!(rule->clean >> word & 1)) w->clean = 0;
         if (rule->kind == TW_RULE_CHOICE) w->choice = word;
         if (rule->kind == TW_RULE_AGREES) w->agreed = word;
         return 1;
@@ -116,7 +116,7 @@ static inline int tw_put_is_good(tw_put *w, PyObject *value, const tw_rule *rule
 /* A text with an "@" in it is worth a closer look. */
 static inline void tw_put_look(tw_put *w, PyObject *text)
 {
-    if (w->calm && PyUnicode_FindChar(text, '@', 0, PyUnicode_GET_LENGTH(text), 1) >= 0) w->calm = 0;
+    if (w->clean && PyUnicode_FindChar(text, '@', 0, PyUnicode_GET_LENGTH(text), 1) >= 0) w->clean = 0;
 }
 
 /* An integer that is from `least` to `most`. */
@@ -211,9 +211,9 @@ static int tw_put_quiet(PyObject *value, Py_ssize_t left)
 /* Notes what a value's being there says of its object. */
 static TW_APART void tw_put_mark(tw_put *w, PyObject *value, int mark, Py_ssize_t left)
 {
-    if (mark & TW_MARK_LOOK) w->calm = 0;
+    if (mark & TW_MARK_LOOK) w->clean = 0;
     w->writable |= mark & TW_MARK_WRITING;
-    if (w->secrets && mark & TW_MARK_SECRETS && !tw_put_quiet(value, left)) w->calm = 0;
+    if (w->secrets && mark & TW_MARK_SECRETS && !tw_put_quiet(value, left)) w->clean = 0;
     if (mark & TW_MARK_AT && tw_put_is_text(w, value)) tw_put_look(w, value);
 }
 
@@ -287,7 +287,7 @@ static int tw_put_record(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t lef
 static int tw_put_whole(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nesting)
 {
     int status;
-    w->calm = 1;
+    w->clean = 1;
     w->choice = w->agreed = -1;
     w->lent = w->writable = 0;
     w->later = NULL;
@@ -297,7 +297,7 @@ static int tw_put_whole(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nest
     return w->choice >= 0 && w->agreed == w->choice ? tw_put_record(w, w->later, w->chosen[w->choice], w->left) : JSON_DOUBT;
 }
 
-/* True if an object surely follows the rules. Behind it w->calm, w->choice and w->writable are known. */
+/* True if an object surely follows the rules. Behind it w->clean, w->choice and w->writable are known. */
 static TW_UNUSED int tw_put_follows(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nesting, PyObject *items)
 {
     w->draft.items = items;

@@ -36,7 +36,7 @@ typedef struct {
     const uint8_t *name;
     uint32_t size;
     uint8_t kind, nullable, mark, words;
-    uint8_t calm;                            /* a bit for each word that is not worth a closer look */
+    uint8_t clean;                           /* a bit for each word that is not worth a closer look */
     tw_choice word[TW_MOST_WORDS];
     tw_rules *rules;                         /* of a record */
 } tw_rule;
@@ -55,7 +55,7 @@ typedef struct {
     size_t key;                              /* bytes of a key at most */
     int left;                                /* containers that may be opened yet */
     int own;                                 /* writing it, unchanged, gives the same text */
-    int calm;                                /* nothing needs a closer look */
+    int clean;                               /* nothing needs a closer look */
     int low_escapes;                         /* characters of ASCII are written as \u */
     int choice, agreed;                      /* the words of TW_RULE_CHOICE and TW_RULE_AGREES */
     int lent;                                /* there was a TW_RULE_LENT */
@@ -84,7 +84,7 @@ static TW_UNUSED tw_rule *tw_rules_add(tw_rules *t, const char *name, size_t siz
     rule->name = (const uint8_t *)name;
     rule->size = (uint32_t)size;
     rule->kind = (uint8_t)kind;
-    rule->calm = 0xFF;
+    rule->clean = 0xFF;
     t->after[t->count] = (int8_t)t->count; /* as yet, the order of the table */
     t->after[t->count + 1] = 0;
     if (must) t->musts |= (uint64_t)1 << t->count;
@@ -93,14 +93,14 @@ static TW_UNUSED tw_rule *tw_rules_add(tw_rules *t, const char *name, size_t siz
 }
 
 /* Adds a word that a value may be; 0 where there are too many. */
-static TW_UNUSED int tw_rule_word(tw_rule *rule, const char *text, size_t size, int calm)
+static TW_UNUSED int tw_rule_word(tw_rule *rule, const char *text, size_t size, int clean)
 {
     tw_choice *word = &rule->word[rule->words];
     if (rule->words == TW_MOST_WORDS) return 0;
     word->text = (const uint8_t *)text;
     word->size = (uint32_t)size;
     if (size <= sizeof word->padded) memcpy(word->padded, text, size);
-    if (!calm) rule->calm &= (uint8_t)~(1u << rule->words);
+    if (!clean) rule->clean &= (uint8_t)~(1u << rule->words);
     rule->words++;
     return 1;
 }
@@ -195,7 +195,7 @@ static inline const uint8_t *tw_walk_next(tw_walk *w, const uint8_t *p, uint8_t 
     return *closed ? p + 1 : tw_walk_skip(w, p + 1);
 }
 
-/* Any value at p. secrets: whether it is calm only where nothing looks like a secret; named: whether it stands under a
+/* Any value at p. secrets: whether it is clean only where nothing looks like a secret; named: whether it stands under a
  * name that may be that of one. */
 static const uint8_t *tw_walk_any(tw_walk *w, const uint8_t *p, int secrets, int named)
 {
@@ -207,7 +207,7 @@ static const uint8_t *tw_walk_any(tw_walk *w, const uint8_t *p, int secrets, int
     case '"':
         p = tw_walk_string(w, p + 1);
         if (p && secrets && (named || ((size_t)(p - start) - 2 >= TW_SHORTEST_SECRET &&
-                                       tw_telling_text(start + 1, (size_t)(p - start) - 2)))) w->calm = 0;
+                                       tw_telling_text(start + 1, (size_t)(p - start) - 2)))) w->clean = 0;
         return p;
     case '{': return tw_walk_free(w, p + 1, TW_RULE_ANY, secrets);
     case '[':
@@ -265,7 +265,7 @@ static const uint8_t *tw_walk_free(tw_walk *w, const uint8_t *p, int numbers, in
         if (size < 0) return NULL;
         if (numbers == TW_RULE_ANY) {
             const int named = secrets && p < w->end && *p == '"' && tw_telling_name(key, (size_t)size);
-            if (secrets && (size_t)size >= TW_SHORTEST_SECRET && tw_telling_text(key, (size_t)size)) w->calm = 0;
+            if (secrets && (size_t)size >= TW_SHORTEST_SECRET && tw_telling_text(key, (size_t)size)) w->clean = 0;
             p = tw_walk_any(w, p, secrets, named);
         } else {
             p = p < w->end ? tw_walk_number(w, p, &whole, &sign) : NULL;
@@ -291,7 +291,7 @@ static const uint8_t *tw_walk_array(tw_walk *w, const uint8_t *p, const tw_rule 
         if (rule->kind == TW_RULE_TEXTS) p = tw_walk_string(w, p + 1);
         else p = rule->rules ? tw_walk_record(w, p + 1, rule->rules) : tw_walk_free(w, p + 1, TW_RULE_ANY, 0);
         if (!p) return NULL;
-        if (rule->mark & TW_MARK_AT && rule->kind == TW_RULE_TEXTS && memchr(start, '@', (size_t)(p - start))) w->calm = 0;
+        if (rule->mark & TW_MARK_AT && rule->kind == TW_RULE_TEXTS && memchr(start, '@', (size_t)(p - start))) w->clean = 0;
         if (!(p = tw_walk_next(w, p, ']', &closed))) return NULL;
     }
     w->left++;
@@ -332,7 +332,7 @@ static const uint8_t *tw_walk_text(tw_walk *w, const uint8_t *p, const tw_rule *
     size = (size_t)(q - p) - 1;
     switch (rule->kind) {
     case TW_RULE_TEXT:
-        if (rule->mark & TW_MARK_AT && memchr(p, '@', size)) w->calm = 0;
+        if (rule->mark & TW_MARK_AT && memchr(p, '@', size)) w->clean = 0;
         return q;
     case TW_RULE_SPOKEN: case TW_RULE_SPOKEN_OR_NULL: case TW_RULE_SAID: case TW_RULE_LENT:
         w->lent |= rule->kind == TW_RULE_LENT;
@@ -340,7 +340,7 @@ static const uint8_t *tw_walk_text(tw_walk *w, const uint8_t *p, const tw_rule *
     case TW_RULE_WORD: case TW_RULE_VERSION: case TW_RULE_CHOICE: case TW_RULE_AGREES:
         word = tw_word_of(rule->word, rule->words, p, size, w->end);
         if (word < 0) return NULL;
-        if (!(rule->calm >> word & 1)) w->calm = 0;
+        if (!(rule->clean >> word & 1)) w->clean = 0;
         if (rule->kind == TW_RULE_CHOICE) w->choice = word;
         if (rule->kind == TW_RULE_AGREES) w->agreed = word;
         return q;
@@ -370,7 +370,7 @@ static inline const uint8_t *tw_walk_quantity(tw_walk *w, const uint8_t *p, int 
 static inline const uint8_t *tw_walk_value(tw_walk *w, const uint8_t *p, const tw_rule *rule)
 {
     const int secrets = rule->mark & TW_MARK_SECRETS;
-    if (rule->mark & TW_MARK_LOOK) w->calm = 0;
+    if (rule->mark & TW_MARK_LOOK) w->clean = 0;
     w->writable |= rule->mark & TW_MARK_WRITING;
     if (p >= w->end) return NULL;
     if (rule->nullable && *p == 'n') return tw_walk_literal(w, p);
@@ -480,7 +480,7 @@ static int tw_walk_later(tw_walk *w)
 static TW_UNUSED int tw_follows(tw_walk *w, const uint8_t *p, size_t size, tw_rules *t)
 {
     w->end = p + size;
-    w->own = w->calm = 1;
+    w->own = w->clean = 1;
     w->low_escapes = w->lent = w->keys = w->writable = 0;
     w->choice = w->agreed = -1;
     w->later = NULL;
@@ -488,7 +488,7 @@ static TW_UNUSED int tw_follows(tw_walk *w, const uint8_t *p, size_t size, tw_ru
     if (p >= w->end || *p != '{' || !(p = tw_walk_record(w, p + 1, t))) return 0;
     if (w->later && !tw_walk_later(w)) return 0;
     p = tw_walk_skip(w, p);
-    if (w->low_escapes) w->calm = 0;
+    if (w->low_escapes) w->clean = 0;
     return p == w->end;
 }
 

@@ -18,14 +18,14 @@ cdef extern from "_native/json/rules.h":
         size_t key
         int left
         bint own
-        bint calm
+        bint clean
         bint writable
         int choice
         tw_rules** chosen
         uint64_t seen
     void tw_rules_begin(tw_rules* rules)
     tw_rule* tw_rules_add(tw_rules* rules, const char* name, size_t size, int kind, bint must)
-    bint tw_rule_word(tw_rule* rule, const char* text, size_t size, bint calm)
+    bint tw_rule_word(tw_rule* rule, const char* text, size_t size, bint clean)
     bint tw_follows(tw_walk* walk, const unsigned char* text, size_t size, tw_rules* rules)
 
 cdef extern from "_native/json/compact.h":

@@ -246,24 +246,6 @@ static inline Py_ssize_t json_count(const unsigned char *p, const unsigned char 
     return count;
 }
 
-/* True if all bytes are ASCII; looks no further than 64 bytes behind the first that is not. */
-static inline int json_is_ascii(const unsigned char *p, const unsigned char *end) {
-#ifdef TW_SSE2
-    for (; end - p >= 64; p += 64) {
-        __m128i one = _mm_or_si128(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)(p + 16)));
-        __m128i two = _mm_or_si128(_mm_loadu_si128((const __m128i *)(p + 32)), _mm_loadu_si128((const __m128i *)(p + 48)));
-        if (_mm_movemask_epi8(_mm_or_si128(one, two))) return 0;
-    }
-#endif
-    for (uint64_t word; end - p >= 8; p += 8) {
-        memcpy(&word, p, 8);
-        if (word & JSON_ONES * 0x80) return 0;
-    }
-    for (; p < end; p++)
-        if (*p >= 0x80) return 0;
-    return 1;
-}
-
 /* The text of `count` characters, none above `most`, that these bytes of good UTF-8 are. */
 static PyObject *json_unpacked(const unsigned char *p, const unsigned char *end, Py_ssize_t count, Py_UCS4 most) {
     PyObject *text = PyUnicode_New(count, most);
@@ -288,7 +270,7 @@ static inline PyObject *json_text_of(PyObject *source) {
     }
     p = (const unsigned char *)PyBytes_AS_STRING(source);
     end = p + PyBytes_GET_SIZE(source);
-    if (json_is_ascii(p, end)) return json_unpacked(p, end, end - p, 127);
+    if (tw_is_ascii(p, (size_t)(end - p))) return json_unpacked(p, end, end - p, 127);
     count = json_count(p, end, &greatest);
     return json_unpacked(p, end, count, greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
 }

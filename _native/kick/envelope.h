@@ -101,13 +101,13 @@ static inline int tw_field_at(const uint8_t *p, const uint8_t *end, const tw_cho
 }
 
 /* The fields of the object that the text [p, p + size) is, and nothing else, in any order: how many. names: each with its
- * quotes. w->calm: they are in the order of writing; w->own: and nothing else of the text would be written otherwise. */
+ * quotes. w->clean: they are in the order of writing; w->own: and nothing else of the text would be written otherwise. */
 static int tw_envelope_parts(tw_walk *w, const uint8_t *p, size_t size, const tw_choice *names, tw_part *parts)
 {
     int at = -1, closed = 0, last;
     unsigned seen = 0;
     w->end = p + size;
-    w->own = w->calm = 1;
+    w->own = w->clean = 1;
     p = tw_walk_skip(w, p);
     if (p >= w->end || *p != '{') return 0;
     p = tw_walk_skip(w, p + 1);
@@ -115,7 +115,7 @@ static int tw_envelope_parts(tw_walk *w, const uint8_t *p, size_t size, const tw
         last = at;
         at = tw_field_at(p, w->end, names, last + 1 < TW_FIELDS ? last + 1 : 0);
         if (at < 0 || seen >> at & 1) return 0;
-        if (at < last) w->own = w->calm = 0;
+        if (at < last) w->own = w->clean = 0;
         seen |= 1u << at;
         p = tw_walk_skip(w, p + names[at].size);
         if (p >= w->end || *p != ':') return 0;

@@ -202,17 +202,17 @@ cdef enum:
     SLOTS = 256
 
 cdef uint64_t[SLOTS] MIXED  # what the standard policy was asked about last, by the bytes of these texts
-cdef list LATELY = [None] * SLOTS
+cdef list RECENT = [None] * SLOTS
 
 
-cdef tuple lately(const tw_part *parts, int word):
+cdef tuple recent(const tw_part *parts, int word):
     """The last decision of the standard policy about this sender, receiver, type and channel: these, whether a
     correlation_id is required, and the remarks; None if unknown."""
     cdef uint64_t mixed = tw_mixed(parts, word)
     cdef tuple entry
     if MIXED[mixed & (SLOTS - 1)] != mixed:
         return None
-    entry = <tuple>LATELY[mixed & (SLOTS - 1)]
+    entry = <tuple>RECENT[mixed & (SLOTS - 1)]
     if (
         entry is None or <object>entry[2] is not <object>MEMBERS_OF_TYPE[word] or not tw_part_is(&parts[2], entry[0])
         or not tw_part_is(&parts[3], entry[1]) or not tw_part_is(&parts[5], entry[3])
@@ -236,7 +236,7 @@ cdef int remember(tuple entry) except -1:
         return 0
     word = MEMBERS_OF_TYPE.index(entry[2])
     mixed = tw_mixed(parts, word)
-    LATELY[mixed & (SLOTS - 1)], MIXED[mixed & (SLOTS - 1)] = entry, mixed
+    RECENT[mixed & (SLOTS - 1)], MIXED[mixed & (SLOTS - 1)] = entry, mixed
     return 0
 
 
@@ -361,7 +361,7 @@ cdef Envelope quick(object data):
     word = tw_word_of(KNOWN.word, KNOWN.words, parts[4].from_, <size_t>(parts[4].to - parts[4].from_), text + size)
     if word < 0:
         return None
-    entry = lately(parts, word)
+    entry = recent(parts, word)
     if entry is None and not (tw_part_is_channel(&parts[5]) or is_channel(tw_part_text(&parts[5]))):
         return None
     envelope = Envelope.__new__(Envelope)
@@ -374,7 +374,7 @@ cdef Envelope quick(object data):
     envelope.content = tw_part_text(&parts[6])
     if count > TW_CORRELATION:
         envelope.correlation_id = tw_part_text(&parts[7])
-    if walk.calm:
+    if walk.clean:
         envelope._source, envelope._own = data, walk.own
         if walk.own:
             envelope._count = tw_envelope_count(parts, count, size, &envelope._most)

@@ -818,40 +818,6 @@ cdef tuple merged(Part own, Part part, dict dtypes, size, packed):
     return columns, rejects, own.arena + part.arena
 
 
-def are_lines(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] lengths, int64_t base):
-    """True if only ends of lines stand between records: see the twin."""
-    cdef Py_ssize_t row, count = min(offsets.shape[0], lengths.shape[0])
-    cdef int64_t at = 0, start, size = data.shape[0]
-    for row in range(count + 1):
-        start = offsets[row] - base if row < count else size
-        if not at <= start <= min(at + 2, size):
-            return False
-        for at in range(at, start):
-            if data[at] != c"\n" and data[at] != c"\r":
-                return False
-        at = start + (lengths[row] if row < count else 0)
-    return True
-
-
-def new_head(const uint8_t[::1] data, const int64_t[::1] offsets, int64_t base, int64_t begin, Py_ssize_t row,
-             Py_ssize_t last, list heads):
-    """The first row that begins a line as an object does and with none of these heads: see the twin."""
-    cdef int64_t at, size = data.shape[0]
-    cdef bytes head
-    for row in range(row, min(last, offsets.shape[0])):
-        at = offsets[row] - base
-        if not 0 <= at < size - 3 or (at != begin and (at == 0 or data[at - 1] != c"\n")) or data[at] != c"{":
-            continue
-        if data[at + 1] != c'"' and (data[at + 1] != c" " or data[at + 2] != c'"'):
-            continue
-        for head in heads:
-            if len(head) <= size - at and not memcmp(&data[at], <const char *>head, <size_t>len(head)):
-                break
-        else:
-            return row
-    return last
-
-
 class NativeStreams(Streams):
     """The readable twin's streams, which are taken apart and searched by the native core where they stand in a block.
 

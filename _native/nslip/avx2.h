@@ -522,13 +522,6 @@ TW_INLINE_AVX2 uint32_t tw_any_row_avx2(const tw_columns *restrict c, const uint
         if (all ? i != TW_STATUS && i != TW_TAG : c->ints[i] != NULL) c->ints[i][n] = f.number[f.field[i]];
     return length;
 }
-
-/* The same, called. */
-TW_AVX2 static TW_UNUSED uint32_t tw_any_row_apart(const tw_columns *c, const uint8_t *s, size_t at, size_t size, size_t limit,
-                                         int64_t base, int64_t line, size_t n, int keep)
-{
-    return tw_any_row_avx2(c, s, at, size, limit, base, line, n, 0, keep);
-}
 #endif
 
 #endif

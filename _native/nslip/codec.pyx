@@ -2,7 +2,7 @@
 code."""
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.bool cimport PyBool_Check
 from cpython.dict cimport PyDict_Check, PyDict_CheckExact, PyDict_Next
 from cpython.exc cimport PyErr_CheckSignals
@@ -19,7 +19,7 @@ from libc.string cimport memchr, memcpy
 from _native.common.inherit cimport inherit, put
 from _native.common.text cimport Text, open_text, close_text
 
-from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
+from turnwire.errors import DecodeError, Reason, UnknownName
 from turnwire.nslip import message_methods as methods
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
 from turnwire.nslip.spec import REASONS, SHORT_STRING, WIRE, Act, Extra, FrameType, Slot
@@ -42,7 +42,7 @@ cdef extern from "_native/common/draft.h" nogil:
 
 cdef extern from "_native/nslip/parse.h" nogil:
     enum:
-        TW_OK, TW_TRAILING_JUNK, TW_MISSING_FIELD, TW_NEWLINE_IN_STRING
+        TW_OK, TW_TRAILING_JUNK, TW_MISSING_FIELD
         TW_KEEP, TW_LOG
         TW_ACT, TW_FRAME, TW_CONV, TW_SRC, TW_DST, TW_TURN
         TW_STATUS, TW_TAG
@@ -476,41 +476,6 @@ def encode(message):
     begin_writer(&w)
     try:
         return finished(&w, <SlipMessage>message)
-    finally:
-        tw_draft_free(&w.draft)
-
-
-def encode_many(messages):
-    """Writes one message per line, as UTF-8, each followed by a newline. Raises EncodeError like encode, and
-    newline_in_string for text with a newline; ``path`` starts with the index of the message."""
-    cdef Writer w
-    cdef Py_ssize_t index = 0
-    cdef size_t start
-    cdef bytes text
-    begin_writer(&w)
-    try:
-        for message in messages:
-            start = tw_draft_size(&w.draft)
-            if not isinstance(message, SlipMessage):
-                raise need_message(message)
-            if not put_message(&w, <SlipMessage>message):
-                w.draft.at = w.draft.start + start
-                text = written(<SlipMessage>message).encode()
-                reserve(&w, PyBytes_GET_SIZE(text))
-                memcpy(w.draft.at, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
-                w.draft.at += PyBytes_GET_SIZE(text)
-            if memchr(w.draft.start + start, c'\n', tw_draft_size(&w.draft) - start) != NULL:
-                raise encode_fault(Reason.NEWLINE_IN_STRING, "a line cannot hold a newline")
-            reserve(&w, 1)
-            w.draft.at[0] = c'\n'
-            w.draft.at += 1
-            index += 1
-            if index % PATIENCE == 0:
-                PyErr_CheckSignals()
-        return PyBytes_FromStringAndSize(w.draft.start, tw_draft_size(&w.draft))
-    except EncodeError as error:
-        error.path = f"/{index}{error.path or ''}"
-        raise
     finally:
         tw_draft_free(&w.draft)
 

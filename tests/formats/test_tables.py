@@ -19,6 +19,7 @@ from turnwire.contract import FORMATS
 from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import COLUMNS, Format, Layout, Loose, Present, Source, Words
 from turnwire.log import stats
+from turnwire.log.engine.inheritance import are_lines
 from turnwire.read.usage import usage
 
 LINES: dict[str, list[dict[str, Any]]] = {"claude_code": samples.claude_code(), "codex": samples.codex()}
@@ -255,19 +256,8 @@ def test_damage_is_named_by_the_lines_around_it(name: str, scan_core: str) -> No
         (b"x{1}\n", (1,), False),
     ],
 )
-def test_records_alone_on_their_lines_need_no_look(
-    data: bytes, offsets: tuple[int, ...], alone: bool, core: Any
-) -> None:
-    starts, sizes = np.array(offsets), np.full(len(offsets), 3)
-    for base in (0, 10):
-        assert core("log.search").are_lines(data, starts + base, sizes, base) is alone
-
-
-@pytest.mark.parametrize(("row", "heads", "found"), [(0, "", 0), (0, "a", 1), (2, "a", 4), (0, "ab", 4), (3, "b", 3)])
-def test_a_new_head_begins_its_line(row: int, heads: str, found: int, core: Any) -> None:
-    data, offsets = b'{"a":1}\n{"b":2}\nx {"c":3}\n{"a":4}\n', np.array([0, 8, 18, 26])
-    known = [b'{"%b"' % one.encode() for one in heads]
-    assert core("log.search").new_head(data, offsets, 0, 0, row, 4, known) == found
+def test_records_alone_on_their_lines_need_no_look(data: bytes, offsets: tuple[int, ...], alone: bool) -> None:
+    assert are_lines(np.frombuffer(data, np.uint8), np.array(offsets), np.full(len(offsets), 3)) is alone
 
 
 def test_lines_may_begin_with_an_object_in_an_object(scan_core: str) -> None:

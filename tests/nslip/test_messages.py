@@ -506,12 +506,11 @@ def test_the_upstream_lines(core: Any) -> None:
     messages = [nslip.decode(line) for line in lines]
     assert [nslip.encode(message).encode() for message in messages] == lines
     assert nslip.decode_many(data) == nslip.decode_many(lines) == messages
-    assert nslip.encode_many(messages) == b"".join(line + b"\n" for line in lines)
 
 
 @needs_both
 def test_many_damaged_lines_have_one_outcome() -> None:
-    """decode_many of lines, of one buffer and of a list; encode_many of what was read."""
+    """decode_many of lines, of one buffer and of a list; what was read is written again."""
     native, pure = (twins.core_of(backend) for backend in ("native", "pure"))
     chance = random.Random(77)
     for number in range(rounds(300)):
@@ -525,7 +524,7 @@ def test_many_damaged_lines_have_one_outcome() -> None:
 
         def read(core: Any, many: Any, unknown: str = unknown) -> tuple[Any, Any]:
             messages = core.decode_many(many, unknown=unknown)
-            return [*map(twins.plain, messages)], core.encode_many(messages)
+            return [*map(twins.plain, messages)], [core.encode(message) for message in messages]
 
         for data in (b"\n".join(lines), b"\r\n".join(lines) + b"\n", lines):
             assert twins.outcome(read, native, data) == twins.outcome(read, pure, data), data

@@ -16,8 +16,8 @@ class Row(NamedTuple):
 
     kind: one of the kinds of ``_native/json/rules.h``, in lower case. must: whether its absence is a fault. mark:
     "look" (its being there is worth a closer look), "at" (an "@" in it is), "secrets" (what looks like one is),
-    "writing" (strict writing needs it), "lent" (it may stand in the header instead) or "". words: its closed set; calm:
-    those that are not worth a closer look, if not all are. inner: the rules of a record.
+    "writing" (strict writing needs it), "lent" (it may stand in the header instead) or "". words: its closed set;
+    clean: those that are not worth a closer look, if not all are. inner: the rules of a record.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     nullable: bool = False
     mark: str = ""
     words: tuple[str, ...] = ()
-    calm: tuple[str, ...] = ()
+    clean: tuple[str, ...] = ()
     inner: Rules | None = None
 
 

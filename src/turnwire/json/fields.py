@@ -80,11 +80,11 @@ class Table(NamedTuple):
     fields: tuple[Field, ...]
 
 
-def row_of(field: Field, must: bool, rules: Callable[[Table], Any], mark: str = "", calm: tuple[str, ...] = ()) -> Row:
+def row_of(field: Field, must: bool, rules: Callable[[Table], Any], mark: str = "", clean: tuple[str, ...] = ()) -> Row:
     """The row of a field in the rules of the codec; rules: those of a table in the same core."""
     inner = None if field.table is None else rules(field.table)
     kind, words = field.kind.row or field.kind.name, tuple(map(str, field.values))
-    return Row(field.name, kind, must, field.nullable, mark, words, calm, inner)
+    return Row(field.name, kind, must, field.nullable, mark, words, clean, inner)
 
 
 def findings(

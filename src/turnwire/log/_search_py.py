@@ -60,28 +60,6 @@ def searched(
     return arrays, count, rejects, position, line + data.count(b"\n", 0, position)
 
 
-def are_lines(data: Any, offsets: Any, lengths: Any, base: int) -> bool:
-    """True if no more than the end of a line (two bytes at most) stands between records, before and after them."""
-    at = 0
-    for start, length in zip([*(offsets - base).tolist(), len(data)], [*lengths.tolist(), 0], strict=True):
-        if not at <= start <= at + 2 or bytes(data[at:start]).strip(b"\r\n"):
-            return False
-        at = start + length
-    return True
-
-
-def new_head(data: Any, offsets: Any, base: int, begin: int, row: int, last: int, heads: list[bytes]) -> int:
-    """The first record from a row on that begins a line as an object does and with none of these heads, or ``last``.
-    begin: where the first line begins in the data, -1 if that is in front of it."""
-    for place in range(row, last):
-        at = int(offsets[place]) - base
-        begun = bytes(data[at : at + 8])
-        is_object = begun.startswith((b'{"', b'{ "')) and not begun.startswith(tuple(heads))
-        if is_object and (at == begin or (at and data[at - 1] == 0x0A)):
-            return place
-    return last
-
-
 MOST_HELD = 1 << 12
 """Bytes that are read again with each piece."""
 _CLOSING = {b"{": b"}", b"@": b"#"}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnwire.errors import DecodeError, EncodeError, Reason, expect_one_of
+from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.nslip import message_methods as methods
 from turnwire.nslip.base62 import DIGIT, checked_integer, decode as decode_base62, written
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
@@ -37,8 +37,6 @@ from turnwire.nslip.spec import (
 
 TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from typing_extensions import Buffer
 
     from turnwire.errors import Issue
@@ -426,20 +424,3 @@ def check(message: SlipMessage) -> list[Issue]:
     from turnwire.nslip.rules import check_closely
 
     return check_closely(message)
-
-
-def encode_many(messages: Iterable[SlipMessage]) -> bytes:
-    """Writes one message per line, as UTF-8, each followed by a newline. Raises EncodeError like encode, and
-    newline_in_string for text with a newline; ``path`` starts with the index of the message."""
-    lines = []
-    for index, message in enumerate(messages):
-        try:
-            line = encode(message)
-            if "\n" in line:
-                raise encode_fault(Reason.NEWLINE_IN_STRING, "a line cannot hold a newline")
-        except EncodeError as error:
-            error.path = f"/{index}{error.path or ''}"
-            raise
-        lines.append(line)
-    lines.append("")
-    return "\n".join(lines).encode()

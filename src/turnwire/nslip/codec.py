@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from turnwire import _backend
 from turnwire.contract import record_bytes
+from turnwire.errors import EncodeError, Reason
+from turnwire.nslip.faults import encode_fault
 
 TYPE_CHECKING: bool = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from typing_extensions import Buffer
 
-    from turnwire.nslip._codec_py import SlipMessage, decode, decode_many, encode, encode_many
+    from turnwire.nslip._codec_py import SlipMessage, decode, decode_many, encode
 else:
     _core = _backend.load("nslip.codec")
     SlipMessage = _core.SlipMessage
     decode = _core.decode
     encode = _core.encode
     decode_many = _core.decode_many
-    encode_many = _core.encode_many
 
 __all__ = ["SlipMessage", "decode", "decode_many", "detect", "encode", "encode_any", "encode_many"]
 
@@ -30,3 +33,20 @@ def detect(data: str | Buffer) -> bool:
 def encode_any(message: SlipMessage, strict: bool = True) -> str:
     """As ``encode``, for any ``strict``: there is one way to write. ``encode`` has one argument, which is faster."""
     return encode(message)
+
+
+def encode_many(messages: Iterable[SlipMessage]) -> bytes:
+    """Writes one message per line, as UTF-8, each followed by a newline. Raises EncodeError like encode, and
+    newline_in_string for text with a newline; ``path`` starts with the index of the message."""
+    lines = []
+    for index, message in enumerate(messages):
+        try:
+            line = encode(message)
+            if "\n" in line:
+                raise encode_fault(Reason.NEWLINE_IN_STRING, "a line cannot hold a newline")
+        except EncodeError as error:
+            error.path = f"/{index}{error.path or ''}"
+            raise
+        lines.append(line)
+    lines.append("")
+    return "\n".join(lines).encode()

@@ -7,7 +7,6 @@ from turnwire.contract import Column
 from turnwire.csp.spec import REASONS
 from turnwire.errors import Reason
 from turnwire.json.plan import WirePlan
-from turnwire.log._search_py import are_lines as are_lines, new_head as new_head
 from turnwire.log.search.carriers import Streams
 from turnwire.log.search.rows import DTYPES as DTYPES, REJECT_DTYPES as REJECT_DTYPES
 from turnwire.log.search.texts import LONGEST_LINE as LONGEST_LINE, MOST_OPENING as MOST_OPENING

@@ -7,7 +7,6 @@ from turnwire.nslip._codec_py import (
     decode as decode,
     decode_many as decode_many,
     encode as encode,
-    encode_many as encode_many,
 )
 
 WIRE: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire import _backend, registry
+from turnwire import registry
 from turnwire.contract import FORMATS
 from turnwire.errors import Reason
 from turnwire.formats.table import KINDS
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
     Tables = list[tuple[dict[str, NDArray[Any]], int]]
-
-_core = _backend.load("log.search")
 
 
 def handed_on(inherited: dict[str, dict[str, str]], before: str | None, now: str | None) -> dict[str, dict[str, str]]:
@@ -126,6 +124,22 @@ def head_of(line: bytes) -> str:
     return found[0] if found else ""
 
 
+def are_lines(data: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> bool:
+    """True if no more than the end of a line (two bytes at most) stands between records, before and after them."""
+    ends, starts = np.append(0, starts + sizes), np.append(starts, len(data))
+    gaps = starts - ends
+    if ((gaps < 0) | (gaps > 2)).any():
+        return False
+    between = data[np.concatenate([ends[gaps > 0], ends[gaps > 1] + 1])]
+    return bool(((between == 0x0A) | (between == 0x0D)).all())
+
+
+def _begins(begun: NDArray[np.uint64], head: bytes) -> Mask:
+    """True for each of these first bytes (as a number) that begins so."""
+    found: Mask = (begun ^ np.uint64(int.from_bytes(head, "little"))) & _MASKS[len(head)] == 0
+    return found
+
+
 class Damage:
     """The damage in a block that only the records before it tell, where a line begins and behind what was found there:
     NUL bytes, and objects that begin as lines with records do and are no good JSON. mid: the block begins in a line;
@@ -148,13 +162,21 @@ class Damage:
         told, codes = dict(self._found.state.inherited.get(FORMATS, {})), registry.codes()
         known = {head.encode("latin-1"): (codes.index(wire), -1) for head, wire in told.items()}
         begin = -1 if self._mid else len(BOM) if bytes(self._data[: len(BOM)]) == BOM else 0
-        lines, row = (self._data, self._offsets, self._base, begin), 0
-        last = int(np.searchsorted(self._offsets, FIRST))
-        while len(known) < MOST_HEADS and (row := _core.new_head(*lines, row, last, [*known])) < last:
-            at, code = int(self._offsets[row]) - self._base, int(self._found.arrays["wire"][row])
-            head = head_of(bytes(self._data[at : at + _HEAD]))
+        at = self._offsets[: np.searchsorted(self._offsets, FIRST)] - self._base
+        at = np.where((at >= 0) & (at < len(self._data)), at, len(self._data))
+        begun = self._begun(at)
+        new = ((at == begin) | ((at > 0) & (self._data[at - 1] == 0x0A))) & (
+            _begins(begun, b'{"') | _begins(begun, b'{ "')
+        )
+        for head in known:
+            new &= ~_begins(begun, head)
+        while len(known) < MOST_HEADS and new.any():
+            row = int(new.argmax())
+            code = int(self._found.arrays["wire"][row])
+            head = head_of(bytes(self._data[at[row] : at[row] + _HEAD]))
             told[head] = codes[code]
             known[head.encode("latin-1")] = code, row
+            new &= ~_begins(begun, head.encode("latin-1"))
             self._found.state.inherited[FORMATS] = told
         return known
 
@@ -164,7 +186,7 @@ class Damage:
         known = self._found.rejects
         if not len(self._data) or not (heads := self._heads()):
             return known
-        if not known and _core.are_lines(self._data, self._offsets, self._lengths, self._base):
+        if not known and are_lines(self._data, self._offsets - self._base, self._lengths):
             return known  # mostly nothing else is there
         starts, sizes = (
             np.concatenate([self._found.arrays[name][: self._found.rows], *(one[name] for one, _ in known)])
@@ -173,7 +195,7 @@ class Damage:
         order, size = np.argsort(starts, kind="stable"), len(self._data)
         ends = np.append(0, np.maximum.accumulate((starts + sizes)[order] - self._base))
         starts = np.append(starts[order] - self._base, size)
-        if _core.are_lines(self._data, starts[:-1], ends[1:] - starts[:-1], 0):
+        if are_lines(self._data, starts[:-1], ends[1:] - starts[:-1]):
             return known
         numbers = [int.from_bytes(head, "little") for head in heads]
         lines = np.flatnonzero(self._data == 0x0A) + 1
