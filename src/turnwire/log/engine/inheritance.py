@@ -161,8 +161,10 @@ class Damage:
         block to its state."""
         told, codes = dict(self._found.state.inherited.get(FORMATS, {})), registry.codes()
         known = {head.encode("latin-1"): (codes.index(wire), -1) for head, wire in told.items()}
-        begin = -1 if self._mid else len(BOM) if bytes(self._data[: len(BOM)]) == BOM else 0
         at = self._offsets[: np.searchsorted(self._offsets, FIRST)] - self._base
+        if not len(at) or len(known) >= MOST_HEADS:
+            return known
+        begin = -1 if self._mid else len(BOM) if bytes(self._data[: len(BOM)]) == BOM else 0
         at = np.where((at >= 0) & (at < len(self._data)), at, len(self._data))
         begun = self._begun(at)
         new = ((at == begin) | ((at > 0) & (self._data[at - 1] == 0x0A))) & (
@@ -173,10 +175,10 @@ class Damage:
         while len(known) < MOST_HEADS and new.any():
             row = int(new.argmax())
             code = int(self._found.arrays["wire"][row])
-            head = head_of(bytes(self._data[at[row] : at[row] + _HEAD]))
-            told[head] = codes[code]
-            known[head.encode("latin-1")] = code, row
-            new &= ~_begins(begun, head.encode("latin-1"))
+            line = bytes(self._data[at[row] : at[row] + _HEAD])
+            told[head_of(line)] = codes[code]
+            known[head := head_of(line).encode("latin-1")] = code, row
+            new &= ~_begins(begun, head)
             self._found.state.inherited[FORMATS] = told
         return known
 
