@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import BACKENDS, PURE_ONLY, needs_both, raised, rounds
 from tests.nslip import twins
 from turnwire import DecodeError, EncodeError, Reason, scan
-from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot, base62
+from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot, base62, codec
 
 WIRE = '@a3|f0|c3|S0|d1|T1|gH|t"ok"#'
 
@@ -341,7 +341,6 @@ def test_leading_zeros_are_read_and_not_written(nslip: Any, zeros: int) -> None:
     message = nslip.decode(padded)
     assert message == nslip.decode(good)
     assert nslip.encode(message) == good and nslip.encode(message.replace(turn=0)) == good.replace("T1", "T0")
-    assert nslip.encode_many([message]) == good.encode() + b"\n"
     kept = nslip.decode(padded[:-1] + "|x" + "0" * zeros + "5#", unknown="keep")
     assert nslip.encode(kept) == good[:-1] + "|x" + "0" * zeros + "5#", "what nobody knows is written as it was"
     if zeros < 11:  # a candidate in a log has at most eleven digits in its first field
@@ -506,6 +505,16 @@ def test_the_upstream_lines(core: Any) -> None:
     messages = [nslip.decode(line) for line in lines]
     assert [nslip.encode(message).encode() for message in messages] == lines
     assert nslip.decode_many(data) == nslip.decode_many(lines) == messages
+
+
+def test_many_are_written_as_each_is() -> None:
+    """On lines of their own, so none with a newline in a text."""
+    data = UPSTREAM.read_bytes()
+    messages = codec.decode_many(data)
+    assert codec.encode_many(messages) == b"".join(line + b"\n" for line in data.splitlines())
+    messages[1] = codec.decode('@a1|f0|c1|S0|d1|T1|t"a\nb"#')
+    caught = raised(EncodeError, codec.encode_many, messages)
+    assert (caught.reason, caught.path) == (Reason.NEWLINE_IN_STRING, "/1")
 
 
 @needs_both
