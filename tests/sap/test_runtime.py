@@ -77,11 +77,93 @@ async def test_calls_without_an_end_and_those_behind_them_hold_nobody_else(trans
         gate.set()
 
 
+# ---------------------------------------------------------------- processes
+
+
+def isolated(name: str = "B") -> sap.Agent:
+    agent = sap.Agent(name, workers=2)
+
+    @agent.capability("work.apart", isolated=True, handlers=1)
+    def apart(one: sap.Task, context: sap.Context) -> Any:
+        how = one.payload["how"]
+        if how == "loop":
+            threading.Event().wait()
+        if how == "exit":
+            os._exit(7)
+        if how == "raise":
+            raise ZeroDivisionError("secret detail")
+        if how == "refuse":
+            raise sap.Refusal("UNPROCESSABLE", "not that", what=[1])
+        if how == "refuse in part":
+            raise sap.Refusal("UNPROCESSABLE", "not that", what=threading.Lock())
+        if how == "nothing":
+            return sap.Outcome(alignment="VALID", policy_checks=CHECKS)
+        if how == "unwritable":
+            return threading.Lock()
+        return {"pid": os.getpid(), "who": context.principal}
+
+    @agent.capability("work.apart.coroutine", isolated=True)
+    async def coroutine(one: sap.Task, _context: sap.Context) -> Any:
+        await asyncio.sleep(0)
+        return {"pid": os.getpid()}
+
+    return agent
+
+
+async def test_an_isolated_handler_is_ended() -> None:
+    agent = isolated()
+    async with reached("http", agent) as client:  # whose sockets the process must not keep open
+        for _ in range(2):  # more than it has places
+            result = await client.call(task("work.apart", {"how": "loop"}, **BRIEF))
+            assert (result.status, result.error.code) == ("FAILED", "TIMEOUT")
+            while agent._lines["work.apart"].left_behind:  # on a busy machine
+                await asyncio.sleep(0.01)
+        for how, code, said in (
+            ("exit", "INTERNAL", "exit code 7"),
+            ("raise", "INTERNAL", "ZeroDivisionError"),
+            ("refuse", "UNPROCESSABLE", "not that"),
+            ("refuse in part", "UNPROCESSABLE", "not that"),
+            ("unwritable", "INTERNAL", "TypeError"),
+        ):
+            result = await client.call(task("work.apart", {"how": how}))
+            assert result.error.code == code and said in result.error.message
+            assert "secret" not in result.error.message
+            assert result.error.details == ({"what": [1]} if how == "refuse" else None)
+        nothing = await client.call(task("work.apart", {"how": "nothing"}))
+        assert nothing.status == "SUCCEEDED" and "output" not in nothing
+        assert nothing.constitutional_evidence.alignment == "VALID"
+        pids = {(await client.call(name, {"how": "well"}))["pid"] for name in ("work.apart", "work.apart.coroutine")}
+        assert len(pids) == 2 and os.getpid() not in pids
+
+
 @pytest.mark.parametrize("same", [lambda one: pickle.loads(pickle.dumps(one)), copy.copy, copy.deepcopy])
 def test_a_refusal_is_pickled_and_copied(same: Callable[[sap.Refusal], sap.Refusal]) -> None:
     for one in (sap.Refusal("UNPROCESSABLE", "not that", what=[1]), DeadlineExceeded("late")):
         other = same(one)
         assert (type(other), str(other), other.outcome) == (type(one), str(one), one.outcome)
+
+
+async def test_the_process_of_a_cancelled_or_closed_task_is_gone() -> None:
+    agent = isolated()
+    async with agent:
+        one, other = (task("work.apart", {"how": "loop"}) for _ in range(2))
+        calling = asyncio.ensure_future(agent.call(one))
+        await agent.submit(other)
+        line = agent._lines["work.apart"]
+        while len(_children()) < 2:
+            await asyncio.sleep(0.01)
+        await agent.cancel(one.task_id)
+        assert (await calling).status == "CANCELLED"
+        while len(_children()) > 1 or line.left_behind:
+            await asyncio.sleep(0.01)
+    while _children():
+        await asyncio.sleep(0.01)
+
+
+def _children() -> list[Any]:
+    import multiprocessing
+
+    return [child for child in multiprocessing.active_children() if child.is_alive()]
 
 
 # ---------------------------------------------------------------- memory

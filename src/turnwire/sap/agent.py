@@ -183,6 +183,7 @@ class Agent:
         schema: dict[str, Any] | None = None,
         vet: Vetter | Iterable[Vetter] | None = None,
         redeliver: str = "again",
+        isolated: bool = False,
         queue: int | None = None,
         workers: int | None = None,
         handlers: int | None = None,
@@ -195,10 +196,17 @@ class Agent:
             vet: further vetters, for this capability.
             redeliver: what to do with a task that was started but not finished: "again" executes it again, "fail" sends
                 a FAILED Result.
+            isolated: run the handler in a forked process, which is killed on timeout or cancellation (POSIX only;
+                changes in its memory are lost).
             queue, workers, handlers: like those of the agent, for this capability.
         """
         expect(name, str, 'a capability needs a name: @agent.capability("text.count")')
         expect_one_of(redeliver, "redeliver", ("again", "fail"))
+        if isolated:
+            import multiprocessing
+
+            if "fork" not in multiprocessing.get_all_start_methods():
+                raise ValueError("an isolated handler needs a system with fork()")
         validate = None if schema is None else validator(schema)
         given = (queue, self.queue), (workers, self.workers), (handlers, self.handlers)
         limits = [default if own is None else own for own, default in given]
@@ -207,7 +215,7 @@ class Agent:
 
         def offer(handler: Handler) -> Handler:
             text, judges = description or inspect.getdoc(handler) or "", vetters_of(vet)
-            offered = Capability(name, handler, text, schema, judges, redeliver, validate, *limits)
+            offered = Capability(name, handler, text, schema, judges, redeliver, validate, isolated, *limits)
             self.capabilities[name] = offered
             return handler
 
@@ -565,13 +573,13 @@ class Agent:
         seconds = seconds_left(job.task, most=self.seconds)
         end = None if seconds is None else loop.time() + seconds
 
-        async def run(call: Callable[..., Any], *values: Any) -> Any:
+        async def run(call: Callable[..., Any], *values: Any, isolated: bool = False) -> Any:
             left = None if end is None else end - loop.time()
-            return await line.run(call, job.copy(), *values, seconds=left, stop=job.stop)
+            return await line.run(call, job.copy(), *values, seconds=left, stop=job.stop, isolated=isolated)
 
         budget = dict(job.task._fields.get("telemetry", {}).get("budget", {}))
         context = Context(job.traced, seconds, budget, job.principal.name, job.attempt)
-        made = await run(capability.handler, context)
+        made = await run(capability.handler, context, isolated=capability.isolated)
         outcome, draft = guarded(self._drafted, job, made)
         vetters = (*cast("tuple[Vetter, ...]", self.vet), *capability.vet)
         if not vetters:

@@ -1,10 +1,11 @@
 """The execution of tasks: their jobs, the line before each capability, calls of its handler, of which nothing reaches
 the agent around it, and vetters, which judge whether an outcome is constitutional (sections 4.2 and 6).
 
-A plain function runs in a thread, a coroutine function in an asyncio task of its own. Whatever it raises,
-``SystemExit`` and a cancellation of its own included, comes back as a value. One that exceeds its time is abandoned,
-but counts among those of its capability until it ends: a coroutine may heed its cancellation, a thread cannot be ended.
-A vetter's verdict is an ``Alignment``; if several judge, the gravest counts.
+A plain function runs in a thread, a coroutine function in an asyncio task of its own, and either in a process where
+the capability is isolated. Whatever it raises, ``SystemExit`` and a cancellation of its own included, comes back as a
+value. One that exceeds its time is abandoned, but counts among those of its capability until it ends: a
+coroutine may heed its cancellation, a process is killed, a thread cannot be ended. A vetter's verdict is an
+``Alignment``; if several judge, the gravest counts.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ import contextvars
 import copyreg
 import inspect
 import logging
+import os
 import pickle
+import signal
+import stat
 import sys
 import threading
+import warnings
 from bisect import insort
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -62,9 +67,9 @@ class Capability(NamedTuple):
     """A capability of an agent.
 
     handler; description: text for people; schema: JSON Schema of its payload or None; vet: its vetters; redeliver:
-    "again" or "fail", for tasks that were started but not finished; validate: payload -> its schema violations; queue,
-    workers, handlers: how many of its tasks may wait, how many are executed at a time, and how many timed-out calls may
-    still run.
+    "again" or "fail", for tasks that were started but not finished; validate: payload -> its schema violations;
+    isolated: the handler runs in a process; queue, workers, handlers: how many of its tasks may wait, how many are
+    executed at a time, and how many timed-out calls may still run.
     """
 
     name: str
@@ -74,6 +79,7 @@ class Capability(NamedTuple):
     vet: tuple[Vetter, ...] = ()
     redeliver: str = "again"
     validate: Callable[[Any], list[tuple[str, str]]] | None = None
+    isolated: bool = False
     queue: int = 64
     workers: int = 4
     handlers: int = 32
@@ -352,22 +358,31 @@ class Line:
     @property
     def why_stuck(self) -> str:
         """Words where no call can begin before one that was left behind ends; else ""."""
-        name, most = self.capability.name, self.capability.handlers
-        full = f"all {most} places for handlers of {name} are occupied by calls that exceeded their time"
-        return "" if len(self.left_behind) < most else full
+        if len(self.left_behind) < self.capability.handlers:
+            return ""
+        return (
+            f"all {self.capability.handlers} places for handlers of {self.capability.name} are occupied by calls that "
+            "exceeded their time; a thread cannot be killed, but a process can (isolated=True)"
+        )
 
     async def run(
-        self, call: Callable[..., Any], *values: Any, seconds: float | None, stop: asyncio.Future[None]
+        self,
+        call: Callable[..., Any],
+        *values: Any,
+        seconds: float | None,
+        stop: asyncio.Future[None],
+        isolated: bool = False,
     ) -> Any:
         """Runs the call and returns its value. Raises what it raises (HandlerDied for what is not an Exception),
         DeadlineExceeded, Cancelled, and Refusal(RATE_LIMIT) where no place is free.
 
-        seconds: how long it may take. stop: ends the wait when it is done.
+        seconds: how long it may take. stop: ends the wait when it is done. isolated: in a process, which is killed when
+        the time is over.
         """
         if self.why_stuck:
             raise Refusal(ErrorCode.RATE_LIMIT, self.why_stuck)
-        work = partial(call, *values)
-        thread = None if _is_coroutine_function(call) else _in_thread(work)
+        work = Process(call, values) if isolated else partial(call, *values)
+        thread = _in_thread(work) if isolated or not _is_coroutine_function(call) else None
         running = asyncio.create_task(_made(work, thread))
         try:
             await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
@@ -382,6 +397,8 @@ class Line:
                 self.left_behind.add(holder)
                 holder.add_done_callback(self.left_behind.discard)
             if not running.done():
+                if isinstance(work, Process):
+                    work.end()
                 running.cancel()  # a coroutine may heed it; a thread cannot
         value, error = (None, asyncio.CancelledError()) if running.cancelled() else running.result()
         if error is None:
@@ -424,6 +441,95 @@ def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Made]:
 
 def _is_coroutine_function(call: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
+
+
+LEAVING = 5.0
+"""Seconds that a process may take to end when it has given its value."""
+_forking = threading.Lock()
+"""Held while a pipe is open for writing here: a process forked then would keep it open, and hide the other's end."""
+
+
+class Process:
+    """One call in a forked process, which can be ended whatever it does. Called itself, in a thread, it gives the value
+    of the call.
+
+    The process begins with a copy of the program's memory, except for its sockets, and passes on what the handler
+    returns; its changes in memory are lost.
+    """
+
+    def __init__(self, call: Callable[..., Any], values: tuple[Any, ...]) -> None:
+        self._call, self._values = call, values
+        self._process: Any = None
+        self._ended = False
+
+    def __call__(self) -> Any:
+        """The value. Raises Refusal as the call raised it, and INTERNAL in words for all else."""
+        import multiprocessing
+
+        context: Any = multiprocessing.get_context("fork")
+        with _forking, warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # fork warns of threads; the child uses none of them
+            coming, going = context.Pipe(duplex=False)
+            process = context.Process(target=_serve, args=(self._call, self._values, going), daemon=True)
+            process.start()
+            going.close()
+        self._process = process
+        if self._ended:
+            process.kill()
+        try:
+            value, refused = coming.recv()
+        except EOFError:
+            process.join()  # it is dead, or on its way
+            raise Refusal(ErrorCode.INTERNAL, f"its process ended with exit code {process.exitcode}") from None
+        finally:
+            coming.close()
+            process.join(LEAVING)
+            process.kill()  # a process that gave its value and does not end
+            process.join()
+        if refused is not None:
+            raise refused
+        return value
+
+    def end(self) -> None:
+        """Kills the process, or has it killed as soon as it begins."""
+        self._ended = True
+        if self._process is not None:
+            self._process.kill()
+
+
+def _serve(call: Callable[..., Any], values: tuple[Any, ...], going: Any) -> None:
+    """Runs in the process, and sends the value, or the Refusal of what was raised, or of what does not pickle."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    _close_sockets()
+
+    async def awaited(made: Any) -> Any:
+        return await made
+
+    try:
+        made = call(*values)
+        going.send((asyncio.run(awaited(made)) if inspect.isawaitable(made) else made, None))
+    except BaseException as error:
+        refused = error if isinstance(error, Refusal) else None
+        if refused is None:
+            _log.exception("an isolated handler failed")
+            refused = Refusal(ErrorCode.INTERNAL, f"{type(error).__name__} in an isolated handler")
+        try:
+            going.send((None, refused))
+        except Exception:  # its details stay here
+            _log.exception("the details of a refusal cannot leave their process")
+            going.send((None, Refusal(refused.code, refused.message)))
+
+
+def _close_sockets() -> None:
+    """Closes the program's connections and listening sockets: they would stay open as long as the process lives."""
+    folder = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for name in os.listdir(folder):
+        with contextlib.suppress(OSError):  # the descriptor of the listing itself is gone
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                os.dup2(nothing, int(name))  # not closed: objects that know the number may close it again
 
 
 # --- vetting ---

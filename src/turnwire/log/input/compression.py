@@ -193,7 +193,7 @@ _KINDS = {
     "gzip": _Kind("member", _CHUNK, _gzip),
     "bzip2": _Kind("stream", 256, _bzip2),
     "xz": _Kind("stream", 256, _xz),
-    "zstd": _Kind("frame", 4096, _zstd),
+    "zstd": _Kind("frame", 2048, _zstd),
 }
 
 

@@ -307,6 +307,8 @@ def begin(source: Source, job: ReadOptions) -> tuple[Reading, Missed | None]:
             before = Missed(name, file, latest, why, job)
             looks = looks - 1 if time.monotonic() < until else 0
             moved = before.any and (before.again or leads_to(name, who.file) is not named or _is_cut(file, who))
+            if moved and not looks:
+                before.leave_out(file)
             if not moved or not looks:
                 for through in before.through:
                     marks.let_go(through)
@@ -388,6 +390,13 @@ class Missed:
         if self.gap is not None:
             start = self.gap.start if self.kept is None else self.kept.read
             self._job.tell(self.gap._replace(start=start))
+
+    def leave_out(self, log: Any) -> None:
+        """Leaves out what is compressed of an open file that was renamed since it was opened: it is read itself."""
+        for tail in [one for one in self.tails if one is not self.kept and one.path.endswith(COMPRESSED)]:
+            if is_prefix(tail.file, log):
+                tail.file.close()
+                self.tails.remove(tail)
 
     def _compare(self, listed: list[Rotated]) -> bool:
         """Compares them all, but those that are read already, first by device and inode; False if one of them has
