@@ -32,7 +32,7 @@ LEAST = 32
 """Bytes that malloc takes at least for what nobody gives back."""
 ALLOWED = 0.5
 """A round: a leak is one or more, what fills a cache ends."""
-ROUNDS = 4
+ROUNDS = 8
 EACH, MOST = 2, 600
 """Inputs that are tried of a variant of fuzzing, and bytes of each."""
 
