@@ -137,7 +137,7 @@ def test_a_transcript_is_judged_by_its_lines() -> None:
     listed = "\n\n".join(json.dumps(message) for message in (*TALK[:1], broken))
     assert dict(failing(sstp.conformance(listed)))["clock"] == [3]
     assert dict(failing(sstp.conformance(*listed.split("\n\n"))))["clock"] == [2], "of several texts, their number"
-    for wire in WIRES:  # nothing to judge
+    for wire in WIRES:  # nothing to check
         for nothing in (b"nothing here", b""):
             checklist = conform(wire, nothing)
             assert moot(checklist) == {clause.id for clause in module(wire).CLAUSES}
@@ -309,10 +309,10 @@ def test_places_stand_in_the_order_of_lines(what: str) -> None:
     """Those of one line as they were found, each beside its own clause."""
     numbers = [5, 1, 3, 1, 2**40, 0, 3]
     found = [ClauseFault("one" if place % 2 else "other", line, str(place)) for place, line in enumerate(numbers)]
-    judge = RecordChecklist()
-    judge.records, judge.rejects, judge.applied = 9, 4, {"other"}
-    setattr(judge, what, found)
-    made = checklist_of("x", (ONE, OTHER), judge)
+    checker = RecordChecklist()
+    checker.records, checker.rejects, checker.applied = 9, 4, {"other"}
+    setattr(checker, what, found)
+    made = checklist_of("x", (ONE, OTHER), checker)
     assert (made.wire, made.records, made.rejects) == ("x", 9, 4)
     for line in made:
         own = [fault for fault in found if fault.clause == line.clause.id]
@@ -351,18 +351,18 @@ class Picky(RecordChecklist):
 
 
 def test_a_message_that_is_not_admitted_leaves_nothing_behind() -> None:
-    judge = Picky()
+    checker = Picky()
     for line, message in enumerate(("good", "bad", "fine", "bad", "bad", "good"), 1):
-        before = set(judge.applied), list(judge.doubts), list(judge.faults), list(judge.open), judge.records
-        fault = judge.admits(message, line)
-        after = judge.applied, judge.doubts, judge.faults, judge.open, judge.records
+        before = set(checker.applied), list(checker.doubts), list(checker.faults), list(checker.open), checker.records
+        fault = checker.admits(message, line)
+        after = checker.applied, checker.doubts, checker.faults, checker.open, checker.records
         if message == "bad":
             assert fault == ClauseFault("other", line, "first") and after == before
         else:
-            assert fault is None and not judge.doubts  # whoever asks wants to know of faults alone
-    assert judge.applied == {"one good", "one fine"} and judge.records == 3
-    judge.message("bad", 9)  # who is not asked keeps what is wrong
-    assert [fault.text for fault in judge.faults] == ["first", "second"]
+            assert fault is None and not checker.doubts  # whoever asks wants to know of faults alone
+    assert checker.applied == {"one good", "one fine"} and checker.records == 3
+    checker.message("bad", 9)  # who is not asked keeps what is wrong
+    assert [fault.text for fault in checker.faults] == ["first", "second"]
 
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL")

@@ -19,7 +19,7 @@ from _native.json.rules cimport tw_choice, tw_compacted, tw_rule, tw_rule_word, 
 from turnwire.json import text as json_text
 from turnwire.contract import LIMITS
 from turnwire.kick import envelope_methods as methods
-from turnwire.kick.rules import DEFAULT_POLICY, is_plain_content, judge, judge_other, unknown_key
+from turnwire.kick.rules import DEFAULT_POLICY, is_plain_content, envelope_issues, other_issues, unknown_key
 from turnwire.kick.spec import FIELDS, TYPES, WIRE, MessageType
 
 cdef extern from *:
@@ -414,11 +414,11 @@ def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
     """
     cdef tuple found
     if not isinstance(envelope, Envelope):
-        return judge_other(envelope, Envelope, strict)
+        return other_issues(envelope, Envelope, strict)
     found = verdict(<Envelope>envelope, policy)
     if found is not None:
         if not has_extra(<Envelope>envelope):
             return list(found)
         if all([isinstance(key, str) for key in (<Envelope>envelope)._extra]):  # others are faults
             return [*found, *[unknown_key(key) for key in (<Envelope>envelope)._extra]]
-    return judge(envelope, policy, strict)
+    return envelope_issues(envelope, policy, strict)

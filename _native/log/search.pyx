@@ -22,7 +22,7 @@ from turnwire.csp.bulk import SCANNER as CSP
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.faults import REASONS
-from turnwire.json.plan import Judgement, flat, flat_signs
+from turnwire.json.plan import Classifier, flat, flat_signs
 from turnwire.json.text import reader
 from turnwire.nslip.spec import Slot
 from turnwire.log import _search_py
@@ -31,7 +31,7 @@ from turnwire.json._rows_py import EscapeMap
 from turnwire.json._wrapper_py import Numbers
 from turnwire.log.search.search import Search
 from turnwire.log.search.carriers import Run, Streams, _placed
-from turnwire.log.search.texts import LONGEST_LINE, MOST_OPENING, More, Stretch, Text, Walk, in_order
+from turnwire.log.search.texts import LONGEST_LINE, MOST_OPENING, Incomplete, Segment, Text, Walk, in_order
 
 include "_native/json/plan.pxi"
 
@@ -177,8 +177,8 @@ cdef class Core:
             return kept.pop()
         finder = self.finder
         search = Search(finder, limit=limit, keep=keep)
-        search.learnt = Learnt()
-        search.judgement = Judgement(self.plan.plans, self.plan.reasons, reader("json"), limit)
+        search.learnt = SearchMemory()
+        search.classifier = Classifier(self.plan.plans, self.plan.reasons, reader("json"), limit)
         search.streams = NativeStreams(search)
         search.handlers["cri"] = search.streams.at_cri
         return search
@@ -188,7 +188,7 @@ cdef class Core:
         if self.arena is NULL and self.kept is NULL and max(k.arena_room, k.kept_room) <= MOST_KEPT:
             self.arena, self.arena_room, self.kept, self.kept_room = k.arena, k.arena_room, k.kept, k.kept_room
             k.arena = k.kept = NULL
-        (<Learnt>search.learnt).give_back(w)
+        (<SearchMemory>search.learnt).give_back(w)
         search.streams.block = None
         self.searches[search.limit, search.keep].append(search)
         return 0
@@ -231,16 +231,16 @@ cdef int attach_own_nslip(tw_among *others, dict columns, size_t room) except -1
     return 0
 
 
-cdef class Walked:
+cdef class SearchedText:
     """A text for which the readable twin can be asked: the block, or one that is joined from its lines.
 
     Its places are offsets in the block or, of the others, in the arena; those of the twin count from its start. state: that
-    of the twin, of whose lines that belong to another text this class is the one that knows them (``state.Taken``).
+    of the twin, of whose lines that belong to another text this class is the one that knows them (``state.ClaimedLines``).
     """
 
     cdef tw_region region
     cdef tw_stretch *stretches
-    cdef Walked outer
+    cdef SearchedText outer
     cdef tw_search *w  # of the block, which lives as long as it is walked
     cdef tuple key
     cdef str carrier
@@ -310,12 +310,12 @@ cdef class Walked:
             one = &self.stretches[place]
             said = outer.data[one.outer - shift : one.until - shift]
             written = None if one.written == TW_AS_IT_IS else Numbers(said) if one.written == TW_AS_NUMBERS else EscapeMap(said)
-            stretches.append(Stretch(one.start, one.outer - shift, one.size, written, one.time if one.timed else None))
+            stretches.append(Segment(one.start, one.outer - shift, one.size, written, one.time if one.timed else None))
         self.text = Text(data, outer, stretches, final=bool(r.final), carrier=self.carrier, in_string=bool(r.in_string))
         return self.text
 
 
-cdef class Learnt:
+cdef class SearchMemory:
     """Memory for the search of one block at a time, with what searches learnt of the objects of a log: their keys and
     templates. digits: the limit under which that holds."""
 
@@ -368,7 +368,7 @@ cdef class Block:
     cdef tw_search *w
     cdef tw_among others
     cdef Core core
-    cdef Walked top
+    cdef SearchedText top
     cdef dict columns, rejects, dtypes
     cdef object memory, own_csp
     cdef object search, data
@@ -380,12 +380,12 @@ cdef class Block:
         """Begins the search of text[:stop], of which text[:size] may be read. memory: see ``searched``."""
         cdef tw_search *w
         cdef tw_lines *k
-        cdef Walked top = Walked()
+        cdef SearchedText top = SearchedText()
         cdef size_t digits
         digits = min(LIMITS.integer_digits, sys.get_int_max_str_digits() or LIMITS.integer_digits)
         core.plan.c.shape.digits = digits
         self.core, self.search, self.asked, self.dtypes = core, search, [], names
-        self.w = w = (<Learnt>search.learnt).lend(digits)
+        self.w = w = (<SearchMemory>search.learnt).lend(digits)
         k = &w.k
         self.columns, self.rejects, self.memory = {}, {}, memory
         self.unfilled = [name for name in names if name not in core.filled]
@@ -394,7 +394,7 @@ cdef class Block:
         k.arena, k.arena_room, k.kept, k.kept_room = core.arena, core.arena_room, core.kept, core.kept_room
         core.arena, core.arena_room, core.kept, core.kept_room = NULL, 0, NULL, 0
         k.json.shape = &core.plan.c.shape
-        k.context, k.whole, k.torn, k.number, k.go_on = <void *>search.judgement, whole, torn, number, go_on
+        k.context, k.whole, k.torn, k.number, k.go_on = <void *>search.classifier, whole, torn, number, go_on
         k.counted_line = line
         w.mid = state.mid
         memset(&self.others, 0, sizeof(self.others))
@@ -407,7 +407,7 @@ cdef class Block:
         self.enter(top, state)
         return 0
 
-    cdef int enter(self, Walked text, state) except -1:
+    cdef int enter(self, SearchedText text, state) except -1:
         """Starts the walk through a text at its beginning."""
         text.w, text.state, text.text, state.taken = self.w, state, None, text
         text.region.reached = text.region.found_behind = text.region.start
@@ -518,7 +518,7 @@ cdef class Block:
 
     cdef size_t twin(self, read, tuple more) except? 0:
         """The answer of a function of the twin to the walk, whose state it may change."""
-        cdef Walked text = self.top
+        cdef SearchedText text = self.top
         found = []
         whole = text.whole()
         try:
@@ -528,7 +528,7 @@ cdef class Block:
                 self.asked.append(self.placed(one, text))
             self.give()
 
-    cdef object placed(self, one, Walked text):
+    cdef object placed(self, one, SearchedText text):
         """Records and rejects of the twin in a text, by their places in the block."""
         while text.outer is not None:
             one = _placed(one, text.whole())
@@ -553,7 +553,7 @@ cdef class Block:
             else:
                 try:
                     self.ask()
-                except More as more:
+                except Incomplete as more:
                     return min(self.w.until, <size_t>more.place + self.w.top.start)
 
     cdef int grow_fuller(self) except -1:
@@ -571,7 +571,7 @@ cdef class Block:
         cdef tw_run_of_lines *run = <tw_run_of_lines *>calloc(1, sizeof(tw_run_of_lines))
         cdef tw_stream *stream
         cdef size_t place, start = self.w.top.start
-        cdef Walked outer = self.top, child
+        cdef SearchedText outer = self.top, child
         cdef int result, which = CARRIERS.index(carrier), goes_on = foreign is not None
         cdef size_t others = foreign[0] if goes_on else 0, others_size = foreign[1] if goes_on else 0
         state = outer.state
@@ -589,7 +589,7 @@ cdef class Block:
             children, places = {}, []
             for place in range(run.count):
                 stream = &run.streams[place]
-                child = Walked()
+                child = SearchedText()
                 child.outer, child.carrier, child.w = outer, carrier, self.w
                 child.stretches, stream.stretches = stream.stretches, NULL
                 child.region.stretches, child.region.stretch_count = child.stretches, stream.count
@@ -618,13 +618,13 @@ cdef class Block:
             tw_run_free(run)
             free(run)
 
-    cdef int64_t run_stream(self, Walked child, size_t size, after, bint final, bint kept) except? -2:
+    cdef int64_t run_stream(self, SearchedText child, size_t size, after, bint final, bint kept) except? -2:
         """Searches the first bytes of a text; where, in the one around it, to go on when more is there, or -1. kept: what is found
         counts."""
         cdef tw_search *w = self.w
         cdef tw_lines *k = &w.k
         cdef tw_region *r = &child.region
-        cdef Walked outer = self.top
+        cdef SearchedText outer = self.top
         cdef size_t at = w.at, rows = k.rows.count, bad = k.rejects.count, arena = k.arena_size, kept_size = k.kept_size
         cdef size_t reaches = k.reaches.count, firsts = k.firsts.count
         cdef size_t place, last, asked = len(self.asked)
@@ -657,7 +657,7 @@ cdef class Block:
         self.give()
         return outside
 
-    cdef int64_t open_line(self, Walked child, size_t count):
+    cdef int64_t open_line(self, SearchedText child, size_t count):
         """The twin of ``Streams.open_line``; count: pieces in front of the position."""
         cdef tw_region *r = &child.region
         cdef const uint8_t *text = tw_text(&self.w.k, r) + r.start
@@ -676,7 +676,7 @@ cdef class Block:
             return child.stretches[number].outer - r.outer.start
         return tw_outside(&self.w.k, r, r.start + first) - r.outer.start
 
-    cdef object state_behind(self, Walked child, size_t count, before):
+    cdef object state_behind(self, SearchedText child, size_t count, before):
         """The twin of ``Streams.state_behind``."""
         after = before.copy()
         self.run_stream(child, child.stretches[count].start, after, False, False)
@@ -834,23 +834,23 @@ class NativeStreams(Streams):
 
     def open_line(self, one, position):
         """The place where the line of a text begins that is in parts in front of and behind a position, or -1."""
-        if isinstance(one, Walked):
-            return (<Block>self.block).open_line(one, (<Walked>one).before(position)[0])
+        if isinstance(one, SearchedText):
+            return (<Block>self.block).open_line(one, (<SearchedText>one).before(position)[0])
         return Streams.open_line(self, one, position)
 
     @staticmethod
     def pieces_before(one, position):
         """The numbers of pieces of a text before and behind a position, and the place of the last one before it."""
-        return (<Walked>one).before(position) if isinstance(one, Walked) else Streams.pieces_before(one, position)
+        return (<SearchedText>one).before(position) if isinstance(one, SearchedText) else Streams.pieces_before(one, position)
 
     @staticmethod
     def text_of(one):
         """A text of a run, as the twin has it."""
-        return (<Walked>one).whole() if isinstance(one, Walked) else one
+        return (<SearchedText>one).whole() if isinstance(one, SearchedText) else one
 
     def state_behind(self, one, count, before):
         """The state behind the first pieces of a text."""
-        if isinstance(one, Walked):
+        if isinstance(one, SearchedText):
             return (<Block>self.block).state_behind(one, count, before)
         return Streams.state_behind(self, one, count, before)
 

@@ -106,7 +106,7 @@ cdef Py_ssize_t SHORTEST_LONG = SHORT_STRING
 
 @cython.final
 @cython.freelist(64)
-cdef class Touched:
+cdef class ChangedParts:
     """The state of a message once more than its numbers has been read or changed."""
     cdef object slots      # the truth about the slots from then on, or None; NO_SLOTS where somebody set it to None
     cdef object extra      # or None: empty
@@ -144,7 +144,7 @@ cdef class SlipMessage:
     cdef tw_values v
     cdef object status     # nslip/message.h knows the order of the next four
     cdef object tag
-    cdef Touched touched
+    cdef ChangedParts touched
     cdef object __weakref__
 
     __wire__ = WIRE
@@ -179,15 +179,15 @@ cdef class SlipMessage:
     cdef inline void begin(self):
         """An object made without its constructor has no field before it is set."""
         if tw_object_begin(self):
-            self.touched = Touched.__new__(Touched)
+            self.touched = ChangedParts.__new__(ChangedParts)
             self.touched.fields = [UNSET] * 6
             self.touched.slots = UNSET
 
     @cython.final
-    cdef Touched touch(self):
+    cdef ChangedParts touch(self):
         self.begin()
         if self.touched is None:
-            self.touched = Touched.__new__(Touched)
+            self.touched = ChangedParts.__new__(ChangedParts)
             # Decoding leaves a message out of the collector's lists; from here on it may be part of a cycle.
             if not PyObject_GC_IsTracked(<PyObject *>self):
                 PyObject_GC_Track(<void *>self)
@@ -211,7 +211,7 @@ cdef class SlipMessage:
 
     @cython.final
     cdef int set_field(self, int which, object value) except -1:
-        cdef Touched touched
+        cdef ChangedParts touched
         self.begin()
         touched = self.touched
         cdef bint plain = which <= TW_FRAME and type(value) is (Act if which == TW_ACT else FrameType)
@@ -242,7 +242,7 @@ cdef class SlipMessage:
     @property
     def slots(self):
         """Slot -> value, in message order: a dict, created on first access and authoritative from then on."""
-        cdef Touched touched = self.touch()
+        cdef ChangedParts touched = self.touch()
         cdef dict slots
         cdef int place
         if touched.slots is NO_SLOTS:
@@ -263,7 +263,7 @@ cdef class SlipMessage:
     @property
     def extra(self):
         """Unknown fields that ``unknown="keep"`` kept: prefix -> value as written."""
-        cdef Touched touched = self.touch()
+        cdef ChangedParts touched = self.touch()
         if touched.extra is None:
             touched.extra = Extra()
         return touched.extra
@@ -414,7 +414,7 @@ cdef int put_untouched(Writer *w, SlipMessage message) except -1:
     return 1
 
 
-cdef inline bint is_odd(Touched touched) except -1:
+cdef inline bint is_odd(ChangedParts touched) except -1:
     """True if a message has more than its numbers and its slots say: another value in a field, what was kept."""
     if touched.fields is not None and any(touched.fields):
         return True
@@ -423,7 +423,7 @@ cdef inline bint is_odd(Touched touched) except -1:
 
 cdef int put_message(Writer *w, SlipMessage message) except -1:
     """The whole message. Returns 0 for anything unusual: written_parts() then writes or refuses it."""
-    cdef Touched touched = message.touched
+    cdef ChangedParts touched = message.touched
     if message.v.head[TW_FRAME] > TW_MAX_FRAME:
         return 0
     if touched is None:
@@ -528,7 +528,7 @@ def check(message):
 
 cdef bint clean(message) except -1:
     cdef SlipMessage it
-    cdef Touched touched
+    cdef ChangedParts touched
     if not isinstance(message, SlipMessage):
         return False
     it = <SlipMessage>message
@@ -745,7 +745,7 @@ cdef list decode_lines(bytes raw, int flags):
 
 
 cdef SlipMessage sample = SlipMessage.__new__(SlipMessage)
-sample.status, sample.tag, sample.touched = "status", "tag", Touched.__new__(Touched)
+sample.status, sample.tag, sample.touched = "status", "tag", ChangedParts.__new__(ChangedParts)
 if not tw_object_setup(sample, sample.status, sample.tag, sample.touched):
     raise ImportError("the members of SlipMessage do not stand where nslip/message.h looks for them")
 sample = None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PASS, FAIL, OPEN, NOT_APPLICABLE = "pass", "fail", "open", "not applicable"
 """The ends of a clause. "open": something that it asks for is unfinished where the input ends."""
 CONFORMS, FAILS, IS_OPEN, NOTHING = "conforms", "does not conform", "is open", "nothing found"
-"""The ends of a checklist: a clause fails; none fails, but one is open; there is nothing to judge."""
+"""The ends of a checklist: a clause fails; none fails, but one is open; there is nothing to check."""
 _MARKS = {PASS: "x", FAIL: " ", OPEN: "?", NOT_APPLICABLE: "-"}
 _LOG_LINE = re.compile(
     rb"[ \t]*(?:[\[{]|@[afcSdT][0-9A-Za-z]{1,11}\||<[0-9]{1,3}>|(?:ts|time|level|timestamp)="
@@ -182,7 +182,7 @@ def by_reason(broken_by: Mapping[str, str]) -> dict[Reason, str]:
 
 
 class _Refused(Exception):
-    """A judge that was asked whether it admits a message has found a fault."""
+    """A checker that was asked whether it admits a message has found a fault."""
 
     def __init__(self, fault: ClauseFault) -> None:
         super().__init__(fault)
@@ -266,17 +266,17 @@ class RecordChecklist:
 class Specification(NamedTuple):
     """The specification of a wire: the value of ``Wire(checklist=...)``.
 
-    clauses: those that can be checked in a log; untested: those that cannot. judge: creates a :class:`RecordChecklist`
-    from keyword options, among them ``now`` (the time for unfinished work, seconds since 1970-01-01 UTC, or None).
-    around: the judge has ``look(found)``, which receives the bytes of the whole file and everything found in it, of all
-    wires, before the first message (:class:`turnwire.read.surroundings.LocatedRecords`). options: the options of
-    ``judge``. loads: option -> (path) -> its value, for options that users keep in a file; the wire's ``check`` accepts
-    them, too.
+    clauses: those that can be checked in a log; untested: those that cannot. checker: creates a
+    :class:`RecordChecklist` from keyword options, among them ``now`` (the time for unfinished work, seconds since
+    1970-01-01 UTC, or None). around: the checker has ``look(found)``, which receives the bytes of the whole file and
+    everything found in it, of all wires, before the first message
+    (:class:`turnwire.read.surroundings.LocatedRecords`). options: the options of ``checker``. loads: option -> (path)
+    -> its value, for options that users keep in a file; the wire's ``check`` accepts them, too.
     """
 
     clauses: tuple[Clause, ...]
     untested: tuple[Untested, ...]
-    judge: Callable[..., Any]
+    checker: Callable[..., Any]
     around: bool = False
     options: tuple[str, ...] = ()
     loads: Mapping[str, Callable[[str], Any]] = {}
@@ -314,21 +314,21 @@ def _by_clause(clauses: Iterable[Clause], faults: Iterable[ClauseFault]) -> dict
 _LINE = itemgetter(ClauseFault._fields.index("line"))
 
 
-def checklist_of(wire: str, clauses: Iterable[Clause], judge: RecordChecklist, file: str | None = None) -> Checklist:
+def checklist_of(wire: str, clauses: Iterable[Clause], checker: RecordChecklist, file: str | None = None) -> Checklist:
     """Creates the checklist for findings in ``file``: a clause with faults fails, one with open findings is open, one
     that is ``applied`` passes, and any other does not apply."""
     clauses = tuple(clauses)
-    several = (judge.faults, judge.open, judge.doubts)
+    several = (checker.faults, checker.open, checker.doubts)
     if file is not None:
         several = tuple([fault._replace(file=file) for fault in one] for one in several)  # type: ignore[assignment]
     found, waiting, doubtful = (_by_clause(clauses, one) for one in several)
     lines = []
     for clause in clauses:
         name = clause.id
-        kept = PASS if name in judge.applied else NOT_APPLICABLE
+        kept = PASS if name in checker.applied else NOT_APPLICABLE
         status = FAIL if found[name] else OPEN if waiting[name] else kept
         lines.append(Line(clause, status, found[name], waiting[name], doubtful[name]))
-    return Checklist(wire, judge.records, tuple(lines), judge.rejects)
+    return Checklist(wire, checker.records, tuple(lines), checker.rejects)
 
 
 class Recent(OrderedDict[Any, Any]):

@@ -338,7 +338,7 @@ COMMON = (
 """Columns of any record, whatever its wire, beside its place (``turnwire.log.output.batch.POSITIONS``)."""
 
 
-class Packed(NamedTuple):
+class PackedTexts(NamedTuple):
     """Texts in one compact row per record, for a wire whose records each have few texts.
 
     array: the name of the array that ``scan`` fills; dtype: of its rows. spans: (rows, text column) -> (offsets,
@@ -395,7 +395,7 @@ class BulkScanner(NamedTuple):
     decode: Callable[..., Any]
     common: Mapping[str, tuple[str, str]] = {}
     json: bool = False
-    packed: Packed | None = None
+    packed: PackedTexts | None = None
     read: Callable[..., dict[str, Any]] | None = None
     values: Callable[..., dict[str, Any]] | None = None
     refusal: Callable[[bytes], Refusal | None] | None = None

@@ -40,7 +40,7 @@ def scan(source: Any, *, wire: str | None = None, **options: Any) -> pl.LazyFram
     Raises MissingDependency without Polars 1.22 or newer, TypeError or ValueError for invalid arguments. ``collect``
     raises read errors.
     """
-    from turnwire.log.input.sources import Starts
+    from turnwire.log.input.sources import StartGuard
     from turnwire.log.scanning import scan as read
 
     polars, register = _polars()
@@ -50,7 +50,7 @@ def scan(source: Any, *, wire: str | None = None, **options: Any) -> pl.LazyFram
     options = {"errors": "skip", **options}
     options["columns"] = [column.name for column in read(source, wire=wire, **options).columns]
     empty: pl.DataFrame = polars.DataFrame(read(b"", wire=wire, columns=options["columns"]))
-    starts = Starts(source)
+    starts = StartGuard(source)
 
     def frames(
         columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _: int | None

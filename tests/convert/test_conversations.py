@@ -143,7 +143,7 @@ def test_memory_is_bounded() -> None:
         converter.feed(nslip.decode(f'@a3|f0|c{nslip.base62.encode(number)}|S0|d1|T1|k7|t"x"#'))
     held = (converter._tasks, converter._counts, converter._requested, converter._own, converter._taken)
     assert all(len(table) <= 11 for table in (*held, converter._asked, converter._aliases))
-    known: Any = vars(converter._judge)["linter"]
+    known: Any = vars(converter._checker)["linter"]
     assert max(map(len, (known.tasks, known.agents))) <= 10
     left = converter.close().open
     assert len(left) == 10 + 1 and left[-1].text.startswith("490 more"), "what is forgotten stays open"
@@ -286,7 +286,7 @@ def test_a_refusal_costs_the_same_however_long_the_history_is(target: str, monke
     """Nothing is copied, and each message is judged once."""
     monkeypatch.setattr("copy.deepcopy", lambda *_: pytest.fail("a copy"))
     asked: Any = []
-    kind = reading("located").judge_of(target).__class__
+    kind = reading("located").record_checklist(target).__class__
     admits = kind.admits
     monkeypatch.setattr(kind, "admits", lambda *given: asked.append(0) or admits(*given))
     converter = Converter(target, context=given("nslip"), nearest=True)

@@ -1,4 +1,4 @@
-"""Histories: which answers end which work, who may give them, and what the judge of a target refuses."""
+"""Histories: which answers end which work, who may give them, and what the checker of a target refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.convert.dialogues import given
 from turnwire import WIRES, Converter, ConvertError, Reason, csp, nslip
 from turnwire.checklists import RecordChecklist
 from turnwire.nslip import Act
-from turnwire.read.located import judge_of
+from turnwire.read.located import record_checklist
 
 pytestmark = pytest.mark.once
 PROMISES = {Act.OBSERVE, Act.PROPOSE, Act.ACCEPT}
@@ -117,19 +117,19 @@ def in_csp(rnd: random.Random, number: int, taken: list[Any]) -> Any:
     return csp.message("A", "B", ctx, block)
 
 
-def found(judge: RecordChecklist) -> Any:
+def found(checker: RecordChecklist) -> Any:
     """The findings at the end."""
-    judge.end()
-    return sorted(judge.faults), sorted(judge.open)
+    checker.end()
+    return sorted(checker.faults), sorted(checker.open)
 
 
 def judging_anew(wire: str, taken: list[Any]) -> RecordChecklist:
-    """A judge that has judged what was taken and was never asked."""
-    judge = judge_of(wire)
+    """A checker that has judged what was taken and was never asked."""
+    checker = record_checklist(wire)
     for place, one in enumerate(taken, 1):
-        judge.message(one, place)
-    assert not judge.faults
-    return judge
+        checker.message(one, place)
+    assert not checker.faults
+    return checker
 
 
 @pytest.mark.parametrize("wire", ["csp", "sstp", "sap", "kick"])
@@ -138,7 +138,7 @@ def test_a_judge_that_is_asked_finds_what_judging_anew_finds(wire: str) -> None:
     for seed in range(rounds(6)):
         rnd = random.Random(seed)
         taken: list[Any] = []
-        asked, anew, refused = judge_of(wire), judge_of(wire), 0
+        asked, anew, refused = record_checklist(wire), record_checklist(wire), 0
         for number in range(1, 50):
             message = in_csp(rnd, number, taken) if wire == "csp" else rnd.choice(of_clauses(wire))
             anew.message(message, len(taken) + 1)
@@ -163,7 +163,7 @@ def test_a_judge_that_forgets_checkpoints_refuses_what_it_would_have_refused(roo
     for seed in range(rounds(6)):
         rnd = random.Random(seed)
         taken: list[Any] = []
-        small, whole = judge_of("csp"), judge_of("csp")
+        small, whole = record_checklist("csp"), record_checklist("csp")
         for number in range(1, 200):
             message = in_csp(rnd, number, taken)
             if whole.admits(message, number) is not None:
@@ -180,12 +180,12 @@ def test_a_judge_that_forgets_checkpoints_refuses_what_it_would_have_refused(roo
 
 
 def test_tasks_that_are_followed_no_longer_are_counted_at_the_last_one() -> None:
-    judge = judge_of("csp")
+    checker = record_checklist("csp")
     for number in range(1, 7):
-        assert judge.admits(csp.message("A", "B", "C0", csp.Task(f"T{number}", {"REQ": "x"})), number) is None
-        judge.forget(2)
-    judge.end()
-    assert [one.line for one in judge.open] == [5, 6, 4] and judge.open[-1].text.startswith("4 more")
+        assert checker.admits(csp.message("A", "B", "C0", csp.Task(f"T{number}", {"REQ": "x"})), number) is None
+        checker.forget(2)
+    checker.end()
+    assert [one.line for one in checker.open] == [5, 6, 4] and checker.open[-1].text.startswith("4 more")
 
 
 @pytest.mark.parametrize("target", ["csp", "sstp"])

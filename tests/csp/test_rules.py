@@ -298,10 +298,10 @@ def test_a_classifier_says_which_laws_a_task_falls_under():
 
 
 def test_answers_to_tasks_that_were_not_given_crowd_out_no_task() -> None:
-    judge = CspChecklist()
+    checker = CspChecklist()
     texts = [task(1), *(result(number, sender="CODER", receiver="MAIN") for number in (*range(10, 15), 1))]
     for line, text in enumerate(texts, 1):
-        judge.message(csp.decode(text), line)
-        judge.forget(2)
-    judge.end()
-    assert [one.line for one in judge.faults if one.clause == "answers"] == [2, 3, 4, 5, 6] and not judge.open
+        checker.message(csp.decode(text), line)
+        checker.forget(2)
+    checker.end()
+    assert [one.line for one in checker.faults if one.clause == "answers"] == [2, 3, 4, 5, 6] and not checker.open

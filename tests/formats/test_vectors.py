@@ -20,7 +20,7 @@ from tests.formats.test_tables import rows
 from turnwire import DecodeError, registry
 from turnwire.contract import FORMATS, LIMITS
 from turnwire.formats.table import Compiled
-from turnwire.json.plan import MOST_VALUES, MOST_WORDS, Judgement, merge_plans
+from turnwire.json.plan import MOST_VALUES, MOST_WORDS, Classifier, merge_plans
 from turnwire.read.usage import usage
 
 VECTORS = [(name, vector) for name in registry.formats() for vector in samples.vectors(name)]
@@ -121,10 +121,10 @@ def test_a_member_that_may_be_text_or_a_number_is_nothing_else(name: str, member
 @pytest.mark.once
 @needs_both
 def test_the_native_search_asks_python_about_no_good_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    def asked(self: Judgement, raw: bytes, fields: Any = None) -> tuple[int, int, int, int]:
+    def asked(self: Classifier, raw: bytes, fields: Any = None) -> tuple[int, int, int, int]:
         raise AssertionError(raw)
 
-    monkeypatch.setattr(Judgement, "whole", asked)
+    monkeypatch.setattr(Classifier, "whole", asked)
     scan = turnwire.scan(samples.text(made for _, made, _ in OBJECTS), wire=FORMATS)
     assert sum(map(len, scan)) == len(OBJECTS)
 

@@ -179,7 +179,7 @@ def issues_of(fields: dict[str, Any]) -> list[Any]:
         return list(findings(fields))
     cls = kind_of(fields)
     message = cls.from_dict(fields)
-    return [*sap_rules.judge(fields, cls.TABLE), *sap_rules.conditions(message), *sap_rules.lint(message)]
+    return [*sap_rules.table_issues(fields, cls.TABLE), *sap_rules.conditions(message), *sap_rules.lint(message)]
 
 
 @needs_native

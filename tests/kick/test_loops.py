@@ -168,21 +168,21 @@ def test_a_document_without_sections_is_none() -> None:
 
 @pytest.mark.parametrize("now", [None, 1.0e9, 4.0e9])
 def test_what_is_late_at_a_moment_is_a_fault(now: float | None) -> None:
-    judge = CHECKLIST.judge(now=now)
-    judge.message(dispatch("T-1"), 1)
-    judge.end()
+    checker = CHECKLIST.checker(now=now)
+    checker.message(dispatch("T-1"), 1)
+    checker.end()
     late = now is not None and now > 2e9
-    assert failing(dispatch("T-1"), now=now) == ["loop"] * late == [fault.clause for fault in judge.faults]
-    assert [fault.clause for fault in judge.open] == ["loop"] * (not late)
+    assert failing(dispatch("T-1"), now=now) == ["loop"] * late == [fault.clause for fault in checker.faults]
+    assert [fault.clause for fault in checker.open] == ["loop"] * (not late)
 
 
 def test_however_much_is_late_all_that_is_unfinished_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = CHECKLIST.judge(now=4.0e9)
-    monkeypatch.setattr(judge, "_monitor", Monitor(remember=2))
+    checker = CHECKLIST.checker(now=4.0e9)
+    monkeypatch.setattr(checker, "_monitor", Monitor(remember=2))
     for line in range(1, 6):
-        judge.message(dispatch(f"T-{line}"), line)
-    judge.end()
-    assert [fault.line for fault in judge.faults] == [1, 2, 3, 4, 5] and not judge.open
+        checker.message(dispatch(f"T-{line}"), line)
+    checker.end()
+    assert [fault.line for fault in checker.faults] == [1, 2, 3, 4, 5] and not checker.open
 
 
 def test_what_is_no_envelope_was_judged_as_one() -> None:
@@ -259,7 +259,7 @@ def test_a_violation_goes_to_whom_the_row_of_its_channel_names(receivers: tuple[
     monitor.feed(alert, 0.0)
     told = channels.escalate(alert, "x", receiver="Human", policy=kick.DEFAULT_POLICY)
     events: list[kick.Event] = []
-    monitor.judged(told, 0.0, [], events.append)
+    monitor.feed_checked(told, 0.0, [], events.append)
     assert str(events[0].kind) == kind
 
 

@@ -286,7 +286,7 @@ def test_an_envelope_that_is_not_taken_in_changes_nothing(name: str) -> None:
     for time, envelope in sorted(flow.steps, key=lambda step: step[0]):
         told: list[Event] = []
         try:
-            asked.judged(envelope, START + time, check(envelope), tell)
+            asked.feed_checked(envelope, START + time, check(envelope), tell)
         except Unwanted:
             pass
         else:

@@ -183,7 +183,7 @@ def test_a_message_by_itself_is_what_the_search_finds(wire: str, monkeypatch: py
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A judge admits what it finds no fault in: message by message, on every message of the vectors, and on what checking
+# A checker admits what it finds no fault in: message by message, on every message of the vectors, and on what checking
 # has something to say of.
 
 
@@ -225,10 +225,10 @@ def _emptied(text: str) -> list[str]:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_judge_admits_what_it_finds_no_fault_in(wire):
-    judge = specification(wire).judge
+    checker = specification(wire).checker
     seen = set()
     for message in messages(wire):
-        admits, judges = judge(), judge()
+        admits, judges = checker(), checker()
         refused = admits.admits(copy.deepcopy(message), 1)
         judges.message(copy.deepcopy(message), 1)
         clause = judges.faults[0].clause if judges.faults else None
@@ -240,7 +240,7 @@ def test_a_judge_admits_what_it_finds_no_fault_in(wire):
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_message_that_is_refused_changes_nothing(wire):
-    judge, several = specification(wire).judge, messages(wire)
+    checker, several = specification(wire).checker, messages(wire)
     if wire == "sstp":  # of two actors in two sessions, or in one without a name
         several = []
         for place, (actor, session, clock) in enumerate(product("ab", ("s", "t", None), (1, 2, 3))):
@@ -252,7 +252,7 @@ def test_a_message_that_is_refused_changes_nothing(wire):
             several.append(sstp.decode(json.dumps(value)))
     for seed in range(20):
         random.Random(seed).shuffle(several)
-        tried, spared = judge(), judge()
+        tried, spared = checker(), checker()
         for line, message in enumerate(several[:80]):
             if tried.admits(copy.deepcopy(message), line) is None:
                 assert spared.admits(copy.deepcopy(message), line) is None

@@ -20,7 +20,7 @@ import turnwire
 from examples.mixed_log import WIRES, entries
 from turnwire import csp
 from turnwire.errors import DecodeError, Reason
-from turnwire.read.coding import ABSENT, MOST_NAME, Coded, Texts, coded, named, texts_of_codes
+from turnwire.read.coding import ABSENT, MOST_NAME, CodedColumn, Texts, coded, named, texts_of_codes
 from turnwire.report import build, records as samples, report
 from turnwire.report.build import ANSWER_COLUMNS, Answers, Finding
 from turnwire.report.records import (
@@ -76,7 +76,7 @@ class Made:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def coded(self, name: str) -> Coded:
+    def coded(self, name: str) -> CodedColumn:
         return coded(getattr(row, name) for row in self.rows)
 
     @property

@@ -409,7 +409,7 @@ class Converter:
         # Work without a name is counted where the target counts it, or where names may be given ids.
         self._counted = bool(self._target.stateful) or self._names.context.new_id is not None
         judged = registry.wire(to).has("checklist")
-        self._judge: RecordChecklist | None = reading("located").judge_of(self.to) if judged else None
+        self._checker: RecordChecklist | None = reading("located").record_checklist(self.to) if judged else None
         self._written = 0
         self._closing: Closing | None = None
 
@@ -481,11 +481,11 @@ class Converter:
 
     def close(self) -> Closing:
         """Ends the history; returns open items, and faults that appear only at the end, by the target's checklist."""
-        if self._judge is None:
+        if self._checker is None:
             return Closing((), ())
         if self._closing is None:
-            self._judge.end()
-            self._closing = Closing(tuple(self._judge.faults), tuple(self._judge.open))
+            self._checker.end()
+            self._closing = Closing(tuple(self._checker.faults), tuple(self._checker.open))
         return self._closing
 
     # --- what a message lacks because others have said it
@@ -624,12 +624,12 @@ class Converter:
     def _admit(self, message: Any, facts: Facts, names: bool, issues: list[Issue] | None) -> None:
         """Writes a message of the target, which says these facts. names: whether its source says which work it is
         about. issues: those of the message, if they are known."""
-        if self._judge is not None:
+        if self._checker is not None:
             fault = self._unasked(facts, names) if self._target.asked_first else None
-            fault = fault or self._judge.admits(message, self._written + 1, issues)
+            fault = fault or self._checker.admits(message, self._written + 1, issues)
             if fault is not None:
                 raise self._refused(fault)
-            self._judge.forget(self._room)
+            self._checker.forget(self._room)
         self._written += 1
         if self._target.opens and (said := facts.get("conversation", facts.get("message"))) is not None:
             self._begun[said] = None

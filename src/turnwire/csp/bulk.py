@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire._lazy import Deferred
-from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
+from turnwire.contract import LIMITS, BulkScanner, Column, PackedTexts, Refusal
 from turnwire.csp.messages import Error, task_of
 from turnwire.csp.records import StrictReader
 from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_SPANS, BULK_TEXTS, REASONS, ROW_WIDTH, WIRE
@@ -168,7 +168,7 @@ SCANNER = BulkScanner(
     decode=decode,
     doubtful=(0, ("FILE", "TEMPLATE")),
     refusal=refusal,
-    packed=Packed("spans", f"V{4 * ROW_WIDTH}", _spans, _move, _places, _KIND),
+    packed=PackedTexts("spans", f"V{4 * ROW_WIDTH}", _spans, _move, _places, _KIND),
     common={
         "kind": ("column", "intent"),
         "sender": ("column", "from"),

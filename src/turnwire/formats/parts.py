@@ -85,7 +85,7 @@ class MessageRule(NamedTuple):
     retold: bool = False
 
 
-class Said(NamedTuple):
+class ParsedMessage(NamedTuple):
     """A message in a record. columns: column -> its value and where that is. retold: see ``MessageRule``."""
 
     columns: dict[str, tuple[Place, str]]
@@ -308,7 +308,7 @@ def _is_one(fields: Any, rule: PartRule | MessageRule, reader: Reader) -> bool:
     return bool(found)
 
 
-def messages_of(fields: Any, rules: tuple[MessageRule, ...], reader: Reader) -> Iterator[Said]:
+def messages_of(fields: Any, rules: tuple[MessageRule, ...], reader: Reader) -> Iterator[ParsedMessage]:
     """The messages in a record, those of one place in the order in which they stand."""
     for at, here in groupby(rules, attrgetter("at")):
         values = reader.values(fields, at)
@@ -317,13 +317,13 @@ def messages_of(fields: Any, rules: tuple[MessageRule, ...], reader: Reader) -> 
             rule = next((one for one in several if _is_one(value, one, reader)), None)
             if isinstance(value, str) and rule:
                 reader.take(place)
-                yield Said({}, rule.role or "user", [Part("text", value)] if value else [])
+                yield ParsedMessage({}, rule.role or "user", [Part("text", value)] if value else [])
             elif isinstance(value, dict) and rule:
                 found = {name: reader.values(value, path) for name, path in rule.columns.items()}
                 columns = {name: some[-1] for name, some in found.items() if some and isinstance(some[-1][1], str)}
                 sender = columns.get("sender", (place, ""))[1]
                 role = rule.role or ROLES.get(sender.lower().removeprefix("role_"))
-                yield Said(columns, role, parts_of(value, rule.parts, reader), rule.retold)
+                yield ParsedMessage(columns, role, parts_of(value, rule.parts, reader), rule.retold)
 
 
 def _part(place: Place, value: Any, rules: list[PartRule], reader: Reader, record: Any) -> Part | None:

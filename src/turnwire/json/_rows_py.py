@@ -11,7 +11,7 @@ from itertools import count
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
-from turnwire.json._text_py import Numeral, Said, Whole, exact, places, plain
+from turnwire.json._text_py import LocatedFloat, LocatedInteger, LocatedString, exact, places, plain
 from turnwire.json._wrapper_py import epoch
 from turnwire.json.plan import NO_NUMBER, Fill, Need, Value, Variant, WirePlan, keyed_step
 from turnwire.json.times import read_time
@@ -62,7 +62,7 @@ class MessageValues:
         found = Message({}, {}, raw, 1 if b"\\" not in raw else 12 if b"\\u" in raw else 2, self)
         try:
             self._members(fields, "", found)
-        except _DoubtfulForm:
+        except _AmbiguousPlace:
             return _exactly(raw, self)
         return found
 
@@ -198,7 +198,7 @@ def _checks(need: Need, value: Value, values: dict[str, Value]) -> dict[type, Ca
 # --- columns ----------------------------------------------------------------------------------------------------------
 
 
-class _DoubtfulForm(Exception):
+class _AmbiguousPlace(Exception):
     """A message may say the same in several places or ways, and only its place tells where and how a value is
     written."""
 
@@ -220,17 +220,17 @@ def _has_ascii_escapes(raw: bytes) -> bool:
 
 def _is_unescaped(text: str, raw: bytes) -> bool:
     """True if a string of letters and digits is written without escapes."""
-    if isinstance(text, Said):
+    if isinstance(text, LocatedString):
         return b"\\" not in text.form
     if _has_ascii_escapes(raw):
-        raise _DoubtfulForm
+        raise _AmbiguousPlace
     return True
 
 
 def _span(key: str, text: str, message: Message) -> tuple[int, int, bool]:
     """The inside of a string of a message: its place, its size, and if it has escapes. key: the name of the member that
     it is, or "" where that is not known."""
-    if isinstance(text, Said):
+    if isinstance(text, LocatedString):
         return text.at, len(text.form), b"\\" in text.form
     raw = message.raw
     odd = message.most > 2 and (not text.isascii() or _has_ascii_escapes(raw))
@@ -240,7 +240,7 @@ def _span(key: str, text: str, message: Message) -> tuple[int, int, bool]:
         if raw.find(quoted, at + 1) < 0:
             return at + 1, len(quoted) - 2, message.most > 1 and b"\\" in quoted
     if (found := _STRING.match(raw, _behind(key, message))) is None:
-        raise _DoubtfulForm
+        raise _AmbiguousPlace
     return found.start(1), len(found[1]), b"\\" in found[1]
 
 
@@ -248,10 +248,10 @@ def _behind(key: str, message: Message) -> int:
     """The place behind the only key of a name."""
     raw, named = message.raw, f'"{key}"'.encode()
     if not key or (message.most > 2 and _has_ascii_escapes(raw)):
-        raise _DoubtfulForm
+        raise _AmbiguousPlace
     at = raw.find(named)
     if at < 0 or raw.find(named, at + 1) >= 0:
-        raise _DoubtfulForm
+        raise _AmbiguousPlace
     return at + len(named)
 
 
@@ -259,9 +259,9 @@ def _numeral_of(number: float, raw: bytes) -> bytes:
     """A number as it is written."""
     if isinstance(number, int):
         return str(number).encode()
-    form = number.form if isinstance(number, Numeral) else _floats(raw)[number]
+    form = number.form if isinstance(number, LocatedFloat) else _floats(raw)[number]
     if form is None:
-        raise _DoubtfulForm
+        raise _AmbiguousPlace
     return form
 
 
@@ -281,10 +281,10 @@ def _short(value: Any, message: Message, most: int) -> str | None:
     """A string; None if it is none, or written with escapes in more than ``most`` bytes."""
     if not isinstance(value, str):
         return None
-    if isinstance(value, Said):
+    if isinstance(value, LocatedString):
         return None if len(value.form) > most and b"\\" in value.form else value
     if message.most > 1 and message.most * len(value) > most and value.encode() in _long(message.raw, most):
-        raise _DoubtfulForm
+        raise _AmbiguousPlace
     return value
 
 
@@ -338,7 +338,7 @@ def _by_form(cell: Callable[[Message], Any]) -> Callable[[Message], Any]:
     def exact_cell(message: Message) -> Any:
         try:
             return cell(message)
-        except _DoubtfulForm:
+        except _AmbiguousPlace:
             return cell(_exactly(message.raw, message.reading))
 
     return exact_cell
@@ -460,12 +460,12 @@ def _digits(key: str, value: Any, message: Message) -> tuple[int, int, bool] | N
     number = _whole(_numeral_of(value, message.raw)) if _is_number(value) else None
     if number is None:
         return None
-    if isinstance(value, Whole | Numeral):
+    if isinstance(value, LocatedInteger | LocatedFloat):
         end = value.at + len(value.form)
     elif (found := _NUMBER.match(message.raw, _behind(key, message))) is not None:
         end = found.end()
     else:
-        raise _DoubtfulForm
+        raise _AmbiguousPlace
     size = len(str(number))
     return end - size, size, False
 

@@ -52,25 +52,25 @@ def places(span: bytes) -> list[tuple[int, int, int, int]]:
     return result
 
 
-class _Doubtful(Exception):
+class _Undecided(Exception):
     """The quick way cannot vouch for this text."""
 
 
 def _quick_integer(digits: str) -> int:
     if len(digits) > 18 or digits == "-0":
-        raise _Doubtful
+        raise _Undecided
     return int(digits)
 
 
 def _quick_float(digits: str) -> float:
     number = float(digits)
     if not isfinite(number):
-        raise _Doubtful
+        raise _Undecided
     return number
 
 
 def _quick_constant(name: str) -> Any:
-    raise _Doubtful(name)
+    raise _Undecided(name)
 
 
 def _decoder(most: float) -> json.JSONDecoder:
@@ -79,7 +79,7 @@ def _decoder(most: float) -> json.JSONDecoder:
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(members)
         if len(result) != len(members) or (most < inf and result and max(map(len, result)) > most):
-            raise _Doubtful
+            raise _Undecided
         return result
 
     return json.JSONDecoder(
@@ -106,7 +106,7 @@ def _quick(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int] | 
         if not text.startswith("{") or _SURROGATE_ESCAPE.search(text):
             return None
         found, size = (_QUICK_LONG if long else _QUICK).raw_decode(text)
-    except (ValueError, _Doubtful, RecursionError):
+    except (ValueError, _Undecided, RecursionError):
         return None
     return found, at + (size if text.isascii() else len(text[:size].encode()))
 
@@ -146,7 +146,7 @@ class Reader:
             return None, place
         shallow = limits._replace(nesting=min(limits.nesting, 512))
         try:
-            return _Silent(raw[: place + limits.message], self.wire, shallow, self.keys).containers(place)
+            return _QuietText(raw[: place + limits.message], self.wire, shallow, self.keys).containers(place)
         except DecodeError as error:
             return None, error.offset or place
 
@@ -373,53 +373,53 @@ class _Text:
         raise self.fault(Reason.BAD_ESCAPE, place)
 
 
-class _Silent(_Text):
+class _QuietText(_Text):
     """A text whose faults are only noticed: their words and lines would cost more than the reading."""
 
     def fault(self, reason: Reason, offset: int) -> DecodeError:
         return DecodeError(reason, offset=offset)
 
 
-class Said(str):
+class LocatedString(str):
     """A string that knows where and how it is written."""
 
     at: int
     form: bytes
 
 
-class Numeral(float):
+class LocatedFloat(float):
     """A number that knows where and how it is written."""
 
     at: int
     form: bytes
 
 
-class Whole(int):
+class LocatedInteger(int):
     """The same for an integer."""
 
     at: int
     form: bytes
 
 
-class _Exact(_Silent):
+class _LocatedText(_QuietText):
     """A text of which strings and numbers know where and how they are written."""
 
-    def string(self, start: int) -> tuple[Said, int]:
+    def string(self, start: int) -> tuple[LocatedString, int]:
         text, behind = super().string(start)
-        said = Said(text)
+        said = LocatedString(text)
         said.at, said.form = start + 1, self.raw[start + 1 : behind - 1]
         return said, behind
 
     def number(self, place: int) -> tuple[Any, int]:
         value, behind = super().number(place)
-        number = (Whole if isinstance(value, int) else Numeral)(value)
+        number = (LocatedInteger if isinstance(value, int) else LocatedFloat)(value)
         number.at, number.form = place, self.raw[place:behind]
         return number, behind
 
 
 def exact(raw: bytes) -> dict[str, Any]:
     """The good object that ``raw`` is, with values that know where and how they are written."""
-    value: dict[str, Any] = _Exact(raw, "json", LIMITS, {}).containers(0)[0]
+    value: dict[str, Any] = _LocatedText(raw, "json", LIMITS, {}).containers(0)[0]
     return value
 
 
@@ -437,7 +437,7 @@ def parse(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int]:
         return found
     most = sys.get_int_max_str_digits() or limits.integer_digits
     shown = limits._replace(integer_digits=min(limits.integer_digits, most))
-    value, behind = _Silent(raw, "json", shown, {}).containers(at)
+    value, behind = _QuietText(raw, "json", shown, {}).containers(at)
     return value, behind
 
 

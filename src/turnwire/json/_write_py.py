@@ -22,7 +22,7 @@ _SMALLEST_PLAIN = -6
 
 def write(value: Any, wire: str | None = None, limits: Limits = LIMITS) -> str:
     """``value`` as JSON text; see ``turnwire.json.text.write``."""
-    judge(value, wire, limits.nesting)
+    check_writable(value, wire, limits.nesting)
     try:
         return _ENCODE(value)
     except RecursionError:
@@ -59,7 +59,7 @@ def canonical(value: Any, /) -> bytes:
 
     Raises EncodeError with ``path`` a JSON pointer: wrong_type, too_large, not_finite, lone_surrogate, too_deep.
     """
-    judge(value, None, LIMITS.nesting, canonical=True)
+    check_writable(value, None, LIMITS.nesting, canonical=True)
     return _canonical(value).encode()
 
 
@@ -113,7 +113,7 @@ def _placed(digits: str, point: int) -> str:
     return f"{digits[0]}{tail}e{point - 1:+d}"
 
 
-def judge(value: Any, wire: str | None, nesting: int, canonical: bool = False) -> None:
+def check_writable(value: Any, wire: str | None, nesting: int, canonical: bool = False) -> None:
     """Raises the EncodeError for the first thing in ``value``, in writing order, that JSON cannot carry, or that has no
     canonical form."""
     waiting: list[tuple[Any, str, int]] = [(value, "", 0)]
@@ -122,12 +122,12 @@ def judge(value: Any, wire: str | None, nesting: int, canonical: bool = False) -
         if item is None or isinstance(item, bool):
             continue
         if isinstance(item, str):
-            _judge_text(item, path, wire)
+            _check_text(item, path, wire)
         elif isinstance(item, int):
             if canonical and not -_SAFE <= item <= _SAFE:
                 text = "integers beyond 2**53-1 have no canonical form"
                 raise EncodeError(Reason.TOO_LARGE, text, wire=wire, path=path)
-            _judge_integer(item, path, wire)
+            _check_integer(item, path, wire)
         elif isinstance(item, float):
             if not isfinite(item):
                 raise EncodeError(Reason.NOT_FINITE, f"{item} is not a JSON number", wire=wire, path=path)
@@ -139,7 +139,7 @@ def judge(value: Any, wire: str | None, nesting: int, canonical: bool = False) -
             if not isinstance(item.key, str):
                 text = f"a key must be a string, not {type(item.key).__name__}"
                 raise EncodeError(Reason.WRONG_TYPE, text, wire=wire, path=path)
-            _judge_text(item.key, path, wire)
+            _check_text(item.key, path, wire)
         else:
             raise EncodeError(Reason.WRONG_TYPE, f"{type(item).__name__} is not a JSON value", wire=wire, path=path)
 
@@ -172,13 +172,13 @@ def _surrogate(text: str) -> int | None:
     return None
 
 
-def _judge_text(text: str, path: str, wire: str | None) -> None:
+def _check_text(text: str, path: str, wire: str | None) -> None:
     place = _surrogate(text)
     if place is not None:
         raise EncodeError(Reason.LONE_SURROGATE, f"character {place} is half of a surrogate pair", wire=wire, path=path)
 
 
-def _judge_integer(number: int, path: str, wire: str | None) -> None:
+def _check_integer(number: int, path: str, wire: str | None) -> None:
     try:
         int.__repr__(number)
     except ValueError:

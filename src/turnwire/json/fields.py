@@ -97,13 +97,13 @@ def findings(
     for field in table:
         name = field.name
         if name in fields:
-            yield from judged(fields[name], field, f"{path}/{name}", absent)
+            yield from field_issues(fields[name], field, f"{path}/{name}", absent)
         elif (severity := absent.get(field.need)) is not None:
             text = f"{owner.name} must have {name} (section {owner.section})" if owner else f"{name} is required"
             yield Issue(Reason.MISSING_FIELD, f"{path}/{name}", "warning" if field.late else severity, text)
 
 
-def judged(
+def field_issues(
     value: Any, field: Field, where: str, absent: Mapping[str, str], kind: FieldKind | None = None
 ) -> Iterator[Issue]:
     """The issues of the value of a field, or of one item of it, which is of another ``kind``."""
@@ -117,7 +117,7 @@ def judged(
         is_plain = field.table is None and kind.items.fault is None
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             if not (is_plain and isinstance(item, kind.items.types)):
-                yield from judged(item, field, f"{where}/{pointer_step(str(key))}", absent, kind.items)
+                yield from field_issues(item, field, f"{where}/{pointer_step(str(key))}", absent, kind.items)
     elif field.table is not None:
         yield from findings(value, field.table.fields, where, absent, field.table if field.table.section else None)
     elif kind.fault is not None and (fault := kind.fault(value, field)) is not None:

@@ -298,8 +298,8 @@ def _codes(reasons: tuple[Reason | None, ...]) -> Mapping[Reason | None, int]:
     return {reason: code for code, reason in enumerate(reasons)}
 
 
-class Judgement:
-    """The wires' own judgement of objects that the fast path cannot vouch for; the same object serves both twins.
+class Classifier:
+    """Decides by the wires' own rules on objects that the fast path leaves; the same object serves both twins.
 
     Args:
         plans: the wires, in the order in which they are asked.

@@ -8,7 +8,7 @@ from turnwire.contract import LIMITS, Limits
 from turnwire.json import text as json_text
 from turnwire.json._write_py import compacted
 from turnwire.kick import envelope_methods as methods
-from turnwire.kick.rules import DEFAULT_POLICY, Policy, judge, judge_other
+from turnwire.kick.rules import DEFAULT_POLICY, Policy, envelope_issues, other_issues
 from turnwire.kick.spec import FIELDS, WIRE
 
 if TYPE_CHECKING:
@@ -106,5 +106,5 @@ def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict
     section of the specification as its ``rule``.
     """
     if not isinstance(envelope, Envelope):
-        return judge_other(envelope, Envelope, strict)
-    return judge(envelope, policy, strict)
+        return other_issues(envelope, Envelope, strict)
+    return envelope_issues(envelope, policy, strict)

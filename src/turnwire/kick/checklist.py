@@ -119,7 +119,7 @@ class KickChecklist(checklists.RecordChecklist):
                 self._event(event, line, offset, broken)
             events.append(event)
 
-        self._monitor.judged(message, seconds(message.timestamp), issues, tell, (line, offset))
+        self._monitor.feed_checked(message, seconds(message.timestamp), issues, tell, (line, offset))
         for event in events:
             self._event(event, line, offset, broken)
 

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from turnwire.errors import Reason
 from turnwire.fences import fence_behind
 from turnwire.kick.faults import space_fault, utf8_fault
-from turnwire.kick.sections import AT_LINE_START, BOM, PartsOfText, Section, header_line, judge, split
+from turnwire.kick.sections import AT_LINE_START, BOM, PartsOfText, Section, header_fault, header_line, split
 from turnwire.kick.spec import SIGIL
 
 
@@ -42,7 +42,7 @@ def parse(
     for start, end in pairwise(starts):
         body = text.find("\n", start, end) + 1 or end
         line = header_line(text, start, body)
-        fault = judge(line)  # without one there is no issue, either
+        fault = header_fault(line)  # without one there is no issue, either
         if fault >= 0 and lenient:
             issues = split(line)[1]
             if issues:

@@ -296,17 +296,19 @@ class Monitor:
         """
         expect(envelope, codec._core.Envelope, "a monitor accepts only envelopes")
         events: list[Event] = []
-        self.judged(envelope, now, codec._core.check(envelope, self.policy), events.append)
+        self.feed_checked(envelope, now, codec._core.check(envelope, self.policy), events.append)
         return events
 
-    def judged(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell, place: Any = None) -> None:
+    def feed_checked(
+        self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell, place: Any = None
+    ) -> None:
         """Reports the events of an envelope that was already checked with the monitor's policy. Faults are reported
         before any change, so if ``tell`` raises an error, nothing has changed. place: where it is; the host's own."""
         due = [] if now is None else self._due(now)
         try:
             for alarm in due:
                 tell(_overdue(alarm))
-            self._judge(envelope, now, issues, tell, place)
+            self._feed_checked(envelope, now, issues, tell, place)
         except BaseException:
             for alarm in due:  # as they were
                 alarm[3].alarm = alarm
@@ -314,7 +316,7 @@ class Monitor:
             raise
         self._note_late(due)
 
-    def _judge(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell, place: Any) -> None:
+    def _feed_checked(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell, place: Any) -> None:
         warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []
         if warnings and any(issue.reason in _NO_TEXT for issue in warnings):  # nothing else can be read
             tell(Event(EventKind.INVALID, None, envelope.id, None, warnings[0].text, tuple(warnings)))

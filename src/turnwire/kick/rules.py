@@ -235,7 +235,7 @@ DEFAULT_POLICY = Policy(tuple(Row(*row) for row in DEFAULT_ROWS))
 # --- what check finds ---
 
 
-def judge(envelope: Envelope, policy: Policy, strict: bool) -> list[Issue]:
+def envelope_issues(envelope: Envelope, policy: Policy, strict: bool) -> list[Issue]:
     """All that ``check`` finds; with ``strict`` the first warning is raised as RuleError instead."""
     issues = _issues(envelope, policy)
     if strict:
@@ -245,7 +245,7 @@ def judge(envelope: Envelope, policy: Policy, strict: bool) -> list[Issue]:
     return issues
 
 
-def judge_other(message: Any, envelope: type, strict: bool) -> list[Issue]:
+def other_issues(message: Any, envelope: type, strict: bool) -> list[Issue]:
     """The issues of a Space document: what lenient reading forgave, and its lints, in the order of their
     lines; ``where`` is a line, in a document with built sections "/sections/N". With ``strict`` the first warning is
     raised. Raises EncodeError for what is neither an envelope nor a document."""

@@ -197,7 +197,7 @@ def _respelled(section: Section, built: Section) -> str | None:
     ending = "\r\n" if newline and line.endswith("\r") else "\n"
     if parts_of(built)[:6] != parts_of(section)[:6]:
         line = header_text(built)
-        if judge(line[1:]) >= 0:
+        if header_fault(line[1:]) >= 0:
             return None
         line += ending[:-1]
     if built.content == section.content:
@@ -299,7 +299,7 @@ def split(line: str) -> tuple[_Header, int]:
     return (name, kind, qualifier, *split_qualifier(qualifier), None), issues
 
 
-def judge(line: str) -> int:
+def header_fault(line: str) -> int:
     """Strict: the place of the first fault in a header, or -1. A missing part is a fault where it should begin."""
     if _STRICT.fullmatch(line):
         return -1

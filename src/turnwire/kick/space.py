@@ -19,7 +19,16 @@ from turnwire.errors import DecodeError, Issue, Reason, expect_one_of
 from turnwire.fences import fence_behind
 from turnwire.kick.faults import SPACE_WORDS, encode_fault, input_source, space_fault
 from turnwire.kick.format import first_of, parse
-from turnwire.kick.sections import Section, has_section, header_line, header_text, judge, parts_of, split, stuffed
+from turnwire.kick.sections import (
+    Section,
+    has_section,
+    header_fault,
+    header_line,
+    header_text,
+    parts_of,
+    split,
+    stuffed,
+)
 from turnwire.kick.spec import BOM_ISSUE, DOCUMENT, HEADER_ISSUES, SIGIL, SIGIL_BYTES, TYPES, WIRE
 
 if TYPE_CHECKING:
@@ -97,13 +106,13 @@ class Space(contract.Message):
         unclosed_fence, lone_return. ``strict=False`` also writes headers that only lenient reading accepts.
         """
         if self.fences or has_section(self.preamble):
-            _judge_body(self.preamble, self.fences and bool(self.sections), self.fences, "/preamble")
+            _check_body(self.preamble, self.fences and bool(self.sections), self.fences, "/preamble")
         chunks = ["\ufeff" if self.bom else "", self.preamble]
         for place, section in enumerate(self.sections):
             text = section.raw
             path = f"/sections/{place}"
             if text is not None and self.fences:
-                _judge_body(text.partition("\n")[2], place + 1 < len(self.sections), True, f"{path}/content")
+                _check_body(text.partition("\n")[2], place + 1 < len(self.sections), True, f"{path}/content")
             if text is None:
                 text = section_text(section, strict=strict, fences=self.fences, stuffing=self.stuffing, path=path)
             if chunks[-1] and not chunks[-1].endswith("\n"):
@@ -212,7 +221,7 @@ def section_text(
     """
     header = header_text(section)[1:]
     reads_back = "\n" not in header and not header.endswith("\r") and split(header)[0] == parts_of(section)[:6]
-    if (strict and judge(header) >= 0) or not reads_back:
+    if (strict and header_fault(header) >= 0) or not reads_back:
         raise encode_fault(Reason.BAD_HEADER, f"{SIGIL + header!r} is not a header of this section", f"{path}/name")
     content = section.content
     if content.endswith("\r"):
@@ -220,7 +229,7 @@ def section_text(
     if stuffing:
         content = stuffed(content)
     if fences or (SIGIL in content and not stuffing):
-        _judge_body(content, fences, fences, f"{path}/content")
+        _check_body(content, fences, fences, f"{path}/content")
     text = f"{SIGIL}{header}\n{content}\n" if content else f"{SIGIL}{header}\n"
     try:
         text.encode()
@@ -229,7 +238,7 @@ def section_text(
     return text
 
 
-def _judge_body(text: str, closed: bool, fences: bool, path: str) -> None:
+def _check_body(text: str, closed: bool, fences: bool, path: str) -> None:
     """Raises sigil_in_body for a line that would start a section, unclosed_fence for a fence that must be closed."""
     fence = ""
     for line in text.split("\n"):
@@ -336,7 +345,7 @@ def faults(data: str | Buffer, *, fences: bool = False) -> list[DecodeError]:
     for section in space.sections:
         raw = section.raw or ""
         header = header_line(raw, 0, raw.find("\n") + 1 or len(raw))
-        place = judge(header)
+        place = header_fault(header)
         if place >= 0:
             empty = not header.strip()
             reason = Reason.EMPTY_HEADER if empty else Reason.BAD_HEADER

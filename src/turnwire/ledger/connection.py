@@ -349,7 +349,7 @@ class Verdict(NamedTuple):
         return self.fault is None
 
 
-class Trusted:
+class TrustedKeys:
     """Whose signatures a kept head must bear: of one of ``keys``, and of ``threshold`` of ``witnesses``."""
 
     def __init__(self, keys: Iterable[Any] = (), witnesses: Iterable[Any] = (), threshold: int | None = None) -> None:
@@ -391,7 +391,7 @@ def verify_file(
     Only a saved head reveals a truncated file, or one that was forged from the start. Raises FileNotFoundError, or
     OSError for a file that cannot be read.
     """
-    asked = Trusted(trusted, witnesses, threshold)
+    asked = TrustedKeys(trusted, witnesses, threshold)
     connection, check = open_to_read(path, timeout)
     with closing(connection):
         try:
@@ -400,7 +400,9 @@ def verify_file(
             check()
 
 
-def verify_connection(connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Trusted) -> Verdict:
+def verify_connection(
+    connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: TrustedKeys
+) -> Verdict:
     """Proves the ledger of an open connection, in one transaction. path: its name in errors. Raises OSError if the
     file cannot be read."""
     rows, root, fault = None, EMPTY_ROOT, None

@@ -19,7 +19,7 @@ from turnwire.json.text import canonical
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
 from turnwire.ledger.connection import (
     Check,
-    Trusted,
+    TrustedKeys,
     Verdict,
     connect,
     damage,
@@ -354,7 +354,7 @@ class Ledger:
         """
         if self.in_memory:
             with self._reading:
-                asked = Trusted(trusted, witnesses, threshold)
+                asked = TrustedKeys(trusted, witnesses, threshold)
                 return verify_connection(self._reader, self.path, *heads, trusted=asked)
         return verify_file(
             self.path, *heads, trusted=trusted, witnesses=witnesses, threshold=threshold, timeout=self._timeout

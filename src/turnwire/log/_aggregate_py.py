@@ -186,7 +186,7 @@ class _Key(NamedTuple):
         return way, *(0 if place < 0 else fields[place] for place in self.fields)
 
 
-class _Way(NamedTuple):
+class _CompiledPattern(NamedTuple):
     asks: tuple[_Key, ...]
     reply: _Key
     others: bool
@@ -202,7 +202,7 @@ class _Request:
         self.places: list[tuple[tuple[int, ...], bool]] = []
 
 
-class _Early:
+class _EarlyAnswers:
     """Answers that named a request which had not been seen: how many, and the time of the first that is final."""
 
     def __init__(self) -> None:
@@ -220,13 +220,15 @@ class Pairing:
     """
 
     def __init__(self, ways: tuple[Any, ...], all_at_once: bool, any_ends: bool, most: int) -> None:
-        self._ways = [_Way(tuple(_Key(*ask) for ask in asks), _Key(*reply), *marks) for asks, reply, *marks in ways]
+        self._ways = [
+            _CompiledPattern(tuple(_Key(*ask) for ask in asks), _Key(*reply), *marks) for asks, reply, *marks in ways
+        ]
         self._all_at_once, self._any_ends = all_at_once, any_ends
         self._most = most
         self._waiting: dict[tuple[int, ...], OrderedDict[int, _Request]] = {}
         self._open: OrderedDict[int, _Request] = OrderedDict()
         self._ended: OrderedDict[tuple[int, ...], None] = OrderedDict()
-        self._early: OrderedDict[tuple[int, ...], _Early] = OrderedDict()
+        self._early: OrderedDict[tuple[int, ...], _EarlyAnswers] = OrderedDict()
         self._settled: list[tuple[int, int]] = []
         names = ("requests", "answered", "waiting", "given_up", "backwards", "progress", "orphans", "ahead", "further")
         self._counts = dict.fromkeys(names, 0)
@@ -279,7 +281,7 @@ class Pairing:
         if asking:
             self._ask(fields, time, tag)
 
-    def _answer(self, key: tuple[int, ...], way: _Way, sender: int, final: bool, time: int | None) -> bool:
+    def _answer(self, key: tuple[int, ...], way: _CompiledPattern, sender: int, final: bool, time: int | None) -> bool:
         """True if a request waits for this answer."""
         found = False
         while key in self._waiting:
@@ -303,7 +305,7 @@ class Pairing:
             self._counts["further"] += 1
             return
         self._counts["orphans"] += 1
-        early = self._early.pop(key, None) or _Early()
+        early = self._early.pop(key, None) or _EarlyAnswers()
         early.count += 1
         if final and not early.final:
             early.final, early.time = True, time

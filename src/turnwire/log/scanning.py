@@ -18,7 +18,7 @@ from turnwire.log.engine.all_wires import Finder, finder
 from turnwire.log.engine.columns import chosen
 from turnwire.log.engine.run import Run, Tell
 from turnwire.log.engine.where import compiled
-from turnwire.log.input.sources import Starts, place_in_storage
+from turnwire.log.input.sources import StartGuard, place_in_storage
 from turnwire.log.output.batch import Batch
 from turnwire.log.output.rejects import Rejects
 from turnwire.showing import counted
@@ -103,7 +103,7 @@ class Scan(Generic[M]):
         self._finder = finder
         self._options = {**options, "resume": deepcopy(options["resume"])}  # each run begins at the same place
         self._lock = Lock()
-        self._starts = Starts(source, options["follow"])
+        self._starts = StartGuard(source, options["follow"])
         self._closed = False
         self._run = self._new(columns)
         self._going: list[tuple[Run, ref[Generator[Any]]]] = []

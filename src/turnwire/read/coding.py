@@ -31,7 +31,7 @@ MOST_NAME = 256
 """Characters of a value that are kept."""
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """A column of text: row i has ``names[codes[i]]``, or nothing if the code is ABSENT (i64)."""
 
     names: Sequence[str]
@@ -90,10 +90,10 @@ class Texts(NamedTuple):
     numbers: NDArray[np.uint64]
     spans: Callable[[], Spans]
 
-    def coded(self) -> Coded:
+    def coded(self) -> CodedColumn:
         """The same as codes of the different values, in the order in which they come."""
         codes, spans = np.empty(len(self.numbers), np.int64), self.spans()
-        return Coded([spans.text(row) for row in core.codes(self.numbers, codes)], codes)
+        return CodedColumn([spans.text(row) for row in core.codes(self.numbers, codes)], codes)
 
     def text(self, row: int) -> str:
         """The text of a row that has one."""
@@ -164,11 +164,11 @@ class TextColumns(dict[str, Texts]):
         return np.ascontiguousarray(self.batch["time"]), np.ascontiguousarray(self.batch.valid("time"))
 
 
-def coded(values: Iterable[str | None]) -> Coded:
+def coded(values: Iterable[str | None]) -> CodedColumn:
     """The column of these values."""
     places: dict[str | None, int] = {None: ABSENT}
     codes = [places.setdefault(value, len(places) - 1) for value in values]
-    return Coded([name for name in places if name is not None], np.array(codes, np.int64))
+    return CodedColumn([name for name in places if name is not None], np.array(codes, np.int64))
 
 
 def zone_of(name: str) -> Callable[[datetime], datetime] | None:
@@ -185,7 +185,7 @@ def zone_of(name: str) -> Callable[[datetime], datetime] | None:
 
 def days(
     times: NDArray[np.int64], there: NDArray[np.bool_], zone: Callable[[datetime], datetime] | None = None
-) -> Coded:
+) -> CodedColumn:
     """The days of times in microseconds, for rows where one is ``there``; zone: as of :func:`zone_of`."""
     parts, codes = times // (_DAY if zone is None else _QUARTER), np.empty(len(times), np.int64)
     different = parts[core.codes(np.where(there, parts.view(np.uint64) ^ _TOP, np.uint64(0)), codes)]
@@ -194,7 +194,7 @@ def days(
     else:
         moments = (_EPOCH + timedelta(minutes=15 * part) for part in np.clip(different, *_DATES).tolist())
         names = [str(zone(moment).date()) for moment in moments]
-    return Coded(names, codes)
+    return CodedColumn(names, codes)
 
 
 def _of_text(column: TextColumn, wanted: NDArray[np.bool_] | None) -> Texts:

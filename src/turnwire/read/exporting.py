@@ -19,7 +19,7 @@ from turnwire.formats.parts import KINDS_OF_PARTS, Part, as_text, unwrapped
 from turnwire.formats.table import sources_of
 from turnwire.json.plan import value_at
 from turnwire.log.scanning import Counts
-from turnwire.read.pairing import Unnamed
+from turnwire.read.pairing import CallsWithoutIds
 from turnwire.read.turns import COLUMNS, TOKENS, Turn, Turns, arguments_of, merged, write
 
 _MOST_OPEN = 1_000
@@ -70,7 +70,7 @@ def spans(found: Iterable[Turn]) -> Iterator[Span | Turn]:
     from the call to its result. A turn that has more, or is neither, is given with what is not in spans; one that was
     read from OTLP as it is."""
     open_calls: dict[str, Span] = {}
-    unnamed = Unnamed()
+    unnamed = CallsWithoutIds()
     last: dict[Any, int] = {}
     for turn in found:
         if turn.columns["wire"] == "otlp":

@@ -350,7 +350,7 @@ def _alone(error: WireError, raw: bytes | None) -> tuple[DecodeError | None, byt
     JSON strings are as written there, and say it without their escapes."""
     said, written = raw, None
     for _ in range(DEEPEST_STRING + 1):
-        found = None if said is None or said == written else _judged(said, error.wire)
+        found = None if said is None or said == written else _decode_fault(said, error.wire)
         if said is None or found is None:
             break
         if found.reason is error.reason:
@@ -370,7 +370,7 @@ def _of(reject: Any) -> tuple[WireError, bytes | None]:
     raise TypeError(f"explain expects a near miss or a DecodeError, not {type(reject).__name__}")
 
 
-def _judged(raw: bytes, wire: str | None) -> DecodeError | None:
+def _decode_fault(raw: bytes, wire: str | None) -> DecodeError | None:
     """The verdict of the wire on some bytes alone; None if it takes them."""
     if wire not in registry.names():
         return None

@@ -21,7 +21,7 @@ from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import TALLIES, Counts, scan
 from turnwire.read.coding import (
     ABSENT,
-    Coded,
+    CodedColumn,
     TextColumns,
     Texts,
     coded,
@@ -123,7 +123,7 @@ class Groups:
     def add(
         self,
         wires: NDArray[np.uint8],
-        values: Texts | Coded,
+        values: Texts | CodedColumn,
         lengths: NDArray[np.int64],
         moments: NDArray[np.int64],
         timed: NDArray[np.bool_],
@@ -131,7 +131,7 @@ class Groups:
     ) -> NDArray[np.uint64]:
         """Adds the records of a batch that have a value. Returns the key of each record's group, 0 without a value."""
         keys, places = np.empty(len(wires), np.uint64), None
-        if isinstance(values, Coded):
+        if isinstance(values, CodedColumn):
             few = len(values.names) < 256  # whose codes are bytes, and 255 is none
             places = np.ascontiguousarray(values.codes, np.uint8) if few else None
             values = table_of(tuple(values.names)) if few else texts_of_codes(*values)
@@ -233,7 +233,7 @@ def tokens_of(batch: Batch, tokenizer: Any) -> NDArray[np.int64] | None:
     return np.array(tokenizer.count_many(raw.decode("utf-8", "replace") for raw in batch.raws()), np.int64)
 
 
-def _values_by(by: str, columns: TextColumns) -> Texts | Coded:
+def _values_by(by: str, columns: TextColumns) -> Texts | CodedColumn:
     """The value of each record of a batch by which it is grouped."""
     batch = columns.batch
     if by == "day":
@@ -242,9 +242,9 @@ def _values_by(by: str, columns: TextColumns) -> Texts | Coded:
         found = (_MODEL.search(raw) for raw in batch.raws())
         return coded(None if match is None else match[1].decode() for match in found)
     if by not in batch.names:  # the five wires name no tools
-        return Coded([], np.full(len(batch), ABSENT))
+        return CodedColumn([], np.full(len(batch), ABSENT))
     if (column := batch.column(by)).kind == "enum":
-        return Coded(column.names, columns.kinds if by == "kind" else codes_of(batch, by))
+        return CodedColumn(column.names, columns.kinds if by == "kind" else codes_of(batch, by))
     return columns[by]
 
 

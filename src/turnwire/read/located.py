@@ -143,15 +143,15 @@ def specification(wire: str) -> Specification:
     return found
 
 
-def judge_of(wire: str, **options: Any) -> RecordChecklist:
+def record_checklist(wire: str, **options: Any) -> RecordChecklist:
     """A new checklist of a wire. Raises TypeError for options that it does not have; None means "not given"."""
     found = specification(wire)
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in found.options and name != "now":
             raise TypeError(f"{name} is not an option of {wire}; those are {', '.join(('now', *found.options))}")
-    judge: RecordChecklist = found.judge(**{name: value for name, value in given.items() if name in found.options})
-    return judge
+    checker: RecordChecklist = found.checker(**{name: value for name, value in given.items() if name in found.options})
+    return checker
 
 
 def conform(
@@ -169,34 +169,34 @@ def conform(
         file: the name that faults carry.
         fences: as :func:`turnwire.scan` has it.
         progress: called often, with the bytes and the records that were checked.
-        options: of the wire's judge, such as ``now`` or ``policy``.
+        options: of the wire's checker, such as ``now`` or ``policy``.
     """
     found = specification(wire)
-    judge = judge_of(wire, **options)
+    checker = record_checklist(wire, **options)
     several = pieces(data, None if found.around else wire, fences=fences)
     if found.around:
         from turnwire.read.surroundings import LocatedRecords
 
         several = list(several)  # type: ignore[assignment]
-        judge.look(LocatedRecords(data, several))  # type: ignore[attr-defined, arg-type]
+        checker.look(LocatedRecords(data, several))  # type: ignore[attr-defined, arg-type]
     for piece in several:
         for one in piece.of(wire):
             if one.error is None:
-                judge.records += 1
-                judge.message(one.message, one.line, one.offset, one.raw)
+                checker.records += 1
+                checker.message(one.message, one.line, one.offset, one.raw)
             else:
-                judge.rejects += 1
-                judge.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)
+                checker.rejects += 1
+                checker.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)
             if progress is not None:
-                progress(one.offset, judge.records)
-    judge.end()
-    return checklist_of(wire, found.clauses, judge, file)
+                progress(one.offset, checker.records)
+    checker.end()
+    return checklist_of(wire, found.clauses, checker, file)
 
 
 def conformance(wire: str, messages: Iterable[tuple[int, Any]], **options: Any) -> Checklist:
     """The checklist of messages or their texts, each with its number; or with the DecodeError that says why it is
     none."""
-    judge = judge_of(wire, **options)
+    checker = record_checklist(wire, **options)
     decode = registry.wire(wire).decode
     for number, message in messages:
         raw = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
@@ -205,10 +205,10 @@ def conformance(wire: str, messages: Iterable[tuple[int, Any]], **options: Any) 
                 raise message
             made = decode(message) if isinstance(message, (str, bytes)) else message
         except DecodeError as error:
-            judge.rejects += 1
-            judge.refused(error, number, None, raw if isinstance(raw, bytes) else None)
+            checker.rejects += 1
+            checker.refused(error, number, None, raw if isinstance(raw, bytes) else None)
             continue
-        judge.records += 1
-        judge.message(made, number, None, raw if isinstance(raw, bytes) else None)
-    judge.end()
-    return checklist_of(wire, specification(wire).clauses, judge)
+        checker.records += 1
+        checker.message(made, number, None, raw if isinstance(raw, bytes) else None)
+    checker.end()
+    return checklist_of(wire, specification(wire).clauses, checker)

@@ -24,7 +24,18 @@ from turnwire.contract import FormatWire
 from turnwire.formats.parts import MessageRule, PartRule, Reader, id_of, steps_of
 from turnwire.formats.table import KINDS, sources_of
 from turnwire.pairs import FIELDS, Key, MemberWork, PairRule, folded
-from turnwire.read.coding import ABSENT, Coded, TextColumns, Texts, core, ids_of, mixed, number_of, numbers_of, texts
+from turnwire.read.coding import (
+    ABSENT,
+    CodedColumn,
+    TextColumns,
+    Texts,
+    core,
+    ids_of,
+    mixed,
+    number_of,
+    numbers_of,
+    texts,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +96,7 @@ class CallIds:
         return new, numbers
 
 
-class Unnamed:
+class CallsWithoutIds:
     """Calls without an id that wait for their results, in their order, at most ``MOST``: a result with the name of a
     tool answers the first one of it, one without a name the first of all."""
 
@@ -111,7 +122,7 @@ class Unnamed:
         return None
 
 
-class Told(NamedTuple):
+class CallRows(NamedTuple):
     """New calls with an id, and answers to them: the rows of their records, the numbers of calls and of the names of
     tools (0 for none), which are answers, which stand in one record with what they answer, or with their answer, and
     the rows of the counts of tools."""
@@ -135,12 +146,12 @@ class Calls:
         self.latencies: dict[int, Any] = {}  # row of counts -> how long answers took, where that is measured
         self._ids: dict[str, CallIds] = {}
         self._open: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> a call that waits -> its tool
-        self._unnamed: dict[str, Unnamed] = defaultdict(Unnamed)
+        self._unnamed: dict[str, CallsWithoutIds] = defaultdict(CallsWithoutIds)
         self._made: dict[str, set[int]] = defaultdict(set)  # wire -> calls of which only their results tell
         self._parents: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> span -> its parent, 0 for none
         self.further: list[tuple[NDArray[np.int64], list[str]]] = []  # rows taken last, and tools behind a first
 
-    def take(self, wire: FormatWire, columns: TextColumns, mine: NDArray[np.bool_]) -> Told:
+    def take(self, wire: FormatWire, columns: TextColumns, mine: NDArray[np.bool_]) -> CallRows:
         """Adds the records of a format in a batch."""
         batch, table = columns.batch, wire.table
         if any(layout.kind == "span" for layout in table.layouts):
@@ -199,7 +210,7 @@ class Calls:
             _, which, times = np.unique(mixed(places, numbers), return_inverse=True, return_counts=True)
             together = times[which] > 1
         counted = tools[new]
-        return Told(rows[places], numbers, np.array(self._names, np.uint64)[counted], results, together, counted)
+        return CallRows(rows[places], numbers, np.array(self._names, np.uint64)[counted], results, together, counted)
 
     def _number(self, wire: str, tool: str | None) -> int:
         """The row of a tool in the counts."""
@@ -592,7 +603,7 @@ class Pairs:
         ]
         times, timed = columns.times
         tags = np.zeros(len(batch), np.uint64) if tags is None else tags
-        subjects = _subjects(batch, rows) if by_subject else Coded([], np.full(len(batch), ABSENT))
+        subjects = _subjects(batch, rows) if by_subject else CodedColumn([], np.full(len(batch), ABSENT))
         for rule, table in zip(rules, tables, strict=True):
             told = bits, kinds, table, _ways(rule, subjects), times, timed.view(np.uint8), tags.view(np.int64)
             yield self.found[name, rule.name].take(rows, tuple(fields), tasks, own, *told)
@@ -622,14 +633,14 @@ def _folded(column: Texts) -> NDArray[np.uint64]:
     return found
 
 
-def _subjects(batch: Any, rows: Any) -> Coded:
+def _subjects(batch: Any, rows: Any) -> CodedColumn:
     """The subjects of these records."""
     wanted = np.zeros(len(batch), np.bool_)
     wanted[rows] = True
     return texts(batch, "subject", wanted).coded()
 
 
-def _ways(rule: PairRule, subjects: Coded) -> NDArray[np.uint8]:
+def _ways(rule: PairRule, subjects: CodedColumn) -> NDArray[np.uint8]:
     """The ways of a rule in which each record may answer by its subject, as bits."""
     names = *subjects.names, ""
     found = [sum(1 << n for n, way in enumerate(rule.ways) if name.startswith(way.subject)) for name in names]

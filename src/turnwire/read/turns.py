@@ -14,7 +14,7 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import FORMATS, LIMITS
-from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_of, parts_of
+from turnwire.formats.parts import ROLES, ParsedMessage, Part, Reader, joined, messages_of, parts_of
 from turnwire.formats.table import COLUMNS as EVERY, Compiled, sources_of
 from turnwire.json.plan import MISSING, value_at
 from turnwire.json.text import write as _write
@@ -123,7 +123,7 @@ def _fits(value: Any, column: str) -> bool:
     return value is None or 0 <= value <= (MOST_COST if column == "cost" else value)
 
 
-class _Told:
+class _RecentMarks:
     """The marks of what was told last, each with a value; of more than ``MOST`` the oldest are forgotten."""
 
     def __init__(self) -> None:
@@ -234,7 +234,7 @@ class Turns:
         asked = {"columns": ("line", *COLUMNS), "where": where, "errors": "skip", **options}
         self._scan = scan(source, wire=wire or FORMATS, **asked)
         self._follows = bool(options.get("follow"))
-        self._told = _Told()
+        self._told = _RecentMarks()
         self._near: Counter[tuple[bool, tuple[Any, ...]]] = Counter()  # what was said lately, by echoes or not
         self._number = 0
         self._left: dict[int, list[str]] = {}
@@ -312,7 +312,7 @@ class Turns:
         messages = list(self._untold(columns, every, reader)) if table.messages else []
         answers = [number for number, one in enumerate(messages) if one.role == "assistant"]
         last = answers[-1] if answers else -1 if tokens else len(messages) - 1
-        said = messages[last] if last >= 0 else Said({}, None, [])
+        said = messages[last] if last >= 0 else ParsedMessage({}, None, [])
         parts = [*said.parts, *parts_of(fields, table.parts, reader)]
         if not parts and not every and columns["text"]:
             parts = [Part("text", columns["text"])]
@@ -353,7 +353,7 @@ class Turns:
             if turn.parts or turn is own:
                 yield turn
             if results:
-                yield _within(columns, Said({}, "tool", results))
+                yield _within(columns, ParsedMessage({}, "tool", results))
 
     def _left_of(
         self, columns: dict[str, Any], fields: dict[str, Any], table: Any, reader: Reader, layouts: tuple[Compiled, ...]
@@ -373,7 +373,9 @@ class Turns:
             self._left[key] = found
         return found
 
-    def _untold(self, columns: dict[str, Any], messages: list[Said], reader: Reader) -> Iterator[Said]:
+    def _untold(
+        self, columns: dict[str, Any], messages: list[ParsedMessage], reader: Reader
+    ) -> Iterator[ParsedMessage]:
         """The messages of a record without the history that records of its conversation told before."""
         self._number += 1
         mark = of = hash((columns["wire"], columns["conversation"] or self._number))
@@ -425,7 +427,7 @@ def _own(record: dict[str, Any], parts: list[Part], role: str | None) -> Turn:
     return Turn(record, named or ("assistant" if counted else None), parts, {})
 
 
-def _within(record: dict[str, Any], said: Said) -> Turn:
+def _within(record: dict[str, Any], said: ParsedMessage) -> Turn:
     """The turn of a message in a record."""
     columns = {**dict.fromkeys(record), **{name: record[name] for name in _INHERITED}}
     calls = any(part.kind == "call" for part in said.parts)
@@ -486,7 +488,7 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
     """Merges the turns of one response that follow each other, or have results of its calls and events between them, or
     any turns if they are pieces with its id. The tokens that only records of whole sessions have are turns at the
     end."""
-    told, again = _Told(), _Repeated()
+    told, again = _RecentMarks(), _Repeated()
     run: list[Turn] = []  # a turn, and behind one of a response what neither a user nor a model said
     runs: list[list[Turn]] = []  # in their order, from the first stream that may go on
     streams: dict[tuple[Any, ...], list[Turn]] = {}  # those of them that are responses in pieces with ids
@@ -556,7 +558,7 @@ class _Repeated:
         if (turn.tokens or turn.repeated) and (len(self._said) < MOST or key in self._said):
             self._said.setdefault(key, Counter()).update(turn.tokens)
             if turn.repeated and len(self._again) < MOST:
-                alone = _within(turn.columns, Said({}, "assistant", []))
+                alone = _within(turn.columns, ParsedMessage({}, "assistant", []))
                 alone.columns["kind"], alone.tokens = turn.columns["kind"], turn.repeated
                 self._again.append((key, alone))
 

@@ -26,7 +26,7 @@ import numpy as np
 from turnwire import registry
 from turnwire.errors import WireError
 from turnwire.log.input.sources import Source, read_once, sources
-from turnwire.read.coding import ABSENT, MOST_NAME, Coded, TextColumns, named
+from turnwire.read.coding import ABSENT, MOST_NAME, CodedColumn, TextColumns, named
 from turnwire.read.grouping import Group, Groups, group_keys
 from turnwire.read.usage import usage
 
@@ -65,7 +65,7 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.batch)
 
-    def coded(self, name: str) -> Coded:
+    def coded(self, name: str) -> CodedColumn:
         """The column "wire", "kind", "sender", "receiver", "conversation" or "subject"; long names are cut."""
         return self.texts[name].coded()
 
@@ -311,7 +311,7 @@ class NameCodes(dict[str, int]):
         codes: list[int] = np.argsort(-self.records, kind="stable")[:count].tolist()
         return codes
 
-    def translate(self, column: Coded) -> NDArray[np.int64]:
+    def translate(self, column: CodedColumn) -> NDArray[np.int64]:
         """The column with the codes of these names."""
         table = np.array([*map(self.__getitem__, column.names), ABSENT], np.int64)  # code -1 picks the last
         result: NDArray[np.int64] = table[column.codes]

@@ -78,9 +78,9 @@ def findings(fields: Any, table: Table) -> list[Issue]:
     """The issues of an object's fields by their table, in order: an "error" is what reading refuses."""
     if _rules(table, _core).follows(fields):
         return []
-    from turnwire.sap.rules import judge
+    from turnwire.sap.rules import table_issues
 
-    return list(judge(fields, table))
+    return list(table_issues(fields, table))
 
 
 def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ack | Nack:

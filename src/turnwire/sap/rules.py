@@ -1,6 +1,6 @@
 """Rules for messages: their fields (section 4), the conditions between them (5, 8), lints, and secrets (11).
 
-The core tells of an object only that nothing is to be said about its fields. All else is judged here, so that both
+The core tells of an object only that nothing is to be said about its fields. All else is checked here, so that both
 cores say the same words in the same order.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from turnwire.errors import Issue, Reason, expect
 from turnwire.json.faults import pointer_step
-from turnwire.json.fields import Field, Table, judged
+from turnwire.json.fields import Field, Table, field_issues
 from turnwire.sap.codec import conditions, findings, is_clean, is_quiet
 from turnwire.sap.judgement import mismatches
 from turnwire.sap.messages import Ack, JsonObject, Nack, Result, Task
@@ -88,9 +88,9 @@ def _texts(value: Any, names: Sequence[str], where: str) -> Iterator[tuple[str, 
         yield where, value
 
 
-def judge(fields: Any, table: Table) -> Iterator[Issue]:
+def table_issues(fields: Any, table: Table) -> Iterator[Issue]:
     """The issues of an object, in the order of its table: an "error" is what reading refuses."""
-    return judged(fields, Field("", Kind.RECORD, MUST, table=table), "", {MUST: "error"})
+    return field_issues(fields, Field("", Kind.RECORD, MUST, table=table), "", {MUST: "error"})
 
 
 # --- secrets (section 11) ---

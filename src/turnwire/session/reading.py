@@ -23,7 +23,7 @@ from turnwire.session.framing import (
 )
 from turnwire.session.notation import merged, read, structure_of
 from turnwire.session.shapes import Leaf, Member, Shapes, flatten, leaf_of, minified, parsed, quoted, value_of
-from turnwire.session.templates import LATER, Expected, State, Template, leaves_of, split, what_is
+from turnwire.session.templates import LATER, LeafExpectation, State, Template, leaves_of, split, what_is
 
 _ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
 _DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
@@ -191,7 +191,7 @@ class Reader:
         """A leaf of a definition: a value, a distance, or what is expected (None)."""
         state = self._state
         if value is None:
-            return state.expect(Expected(mark, path, None))
+            return state.expect(LeafExpectation(mark, path, None))
         if type(value) is not str or not value:
             return value
         if value[:2] == "&&":

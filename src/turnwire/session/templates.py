@@ -82,7 +82,7 @@ def one_more(value: Leaf | None) -> Leaf | None:
     return value[: found.start()] + str(int(digits) + 1).zfill(len(digits))
 
 
-class Expected:
+class LeafExpectation:
     """The expectation of one leaf of a template.
 
     mark: one of the above. source: the path that SEEN looks at. path: of the leaf. first: the value in the event that
@@ -109,9 +109,9 @@ class Template:
         self.last: dict[Leaf | None, Sequence[Leaf]] = {}
 
     @cached_property
-    def leaves(self) -> list[Expected]:
+    def leaves(self) -> list[LeafExpectation]:
         """The expectation of each leaf."""
-        return list(map(Expected, self.marks, self.shape.paths, self.first))
+        return list(map(LeafExpectation, self.marks, self.shape.paths, self.first))
 
     @cached_property
     def fields(self) -> dict[int, int]:
@@ -176,7 +176,7 @@ class State:
         """The present event, which went by this template, is the last one of it."""
         template.last[None] = template.last[self._conversation] = leaves
 
-    def expect(self, expected: Expected, number: int = 0, template: Template | None = None) -> Leaf | None:
+    def expect(self, expected: LeafExpectation, number: int = 0, template: Template | None = None) -> Leaf | None:
         """The value that an empty field stands for; None if nothing was seen that says it. number: of the leaf.
         template: whose last event counts."""
         mark = expected.mark
@@ -221,7 +221,7 @@ class State:
         return far if -FARTHEST * (form is not None) <= (far := found[1] - last) <= FARTHEST else None
 
 
-def field_of(leaf: Leaf, own: Expected) -> str:
+def field_of(leaf: Leaf, own: LeafExpectation) -> str:
     """A leaf as a field that no reader takes for a distance: text bare where it can be, all else JSON, after ``=``
     where a text is expected."""
     begins = own.text
@@ -318,7 +318,7 @@ class Planner:
         self.events = events
         self._allowed = allowed
         self._cells = look(events, keys)
-        self._judged = cache(self._judge)
+        self._scores = cache(self._score)
 
     def plan(self, shape: Shape | None = None) -> list[Template]:
         """The template of each event, or of each that has a shape."""
@@ -339,7 +339,7 @@ class Planner:
 
     def _clusters(self, members: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], list[str]]]:
         """Events (by number) that go by one template each, and its marks."""
-        costs, marks, least = self._judged(members)
+        costs, marks, least = self._scores(members)
         best = [members]
         if len(members) > 2:
             dearest = sorted([place for place, mark in enumerate(marks) if mark], key=lambda place: -costs[place])
@@ -357,12 +357,12 @@ class Planner:
     def _apart(self, parts: list[tuple[int, ...]], most: int) -> int:
         """The cost of parts with a template each, of which only what is not in that of the first counts: the rest is an
         alias. Any number from ``most`` on where that is not less."""
-        _, marks, total = self._judged(parts[0])
+        _, marks, total = self._scores(parts[0])
         first, first_leaves = marks, self.events[parts[0][0]].leaves
         for part in parts[1:]:
             if total >= most:
                 break
-            costs, marks, rows = self._judged(part)
+            costs, marks, rows = self._scores(part)
             total += TEMPLATE + rows
             for place, leaf in enumerate(self.events[part[0]].leaves):
                 mark = marks[place]
@@ -370,7 +370,7 @@ class Planner:
                     total += MEMBER + weigh(leaf)
         return total
 
-    def _judge(self, members: tuple[int, ...]) -> tuple[list[int], list[str], int]:
+    def _score(self, members: tuple[int, ...]) -> tuple[list[int], list[str], int]:
         """The cost of each leaf in the rows of a template for these events, its best mark, and the cost of all rows."""
         rows = [self._cells[number] for number in members]
         tables = enumerate(self.events[members[0]].shape.tables)
@@ -379,7 +379,7 @@ class Planner:
         return costs, marks, sum([max(cost, 0) for cost in costs]) + BAR * (len(members) - 1) * sum(map(bool, marks))
 
 
-class Cell(NamedTuple):
+class LeafCost(NamedTuple):
     """A leaf of an event: what it costs in a row, and what was seen before it.
 
     fresh: nothing at its path in its conversation. more: one less there in its conversation. sources: the paths at
@@ -407,15 +407,15 @@ def _can_name(path: str) -> bool:
     return not is_digested(path) and cut("x" + SEEN + path) == ("x", SEEN + path)
 
 
-def look(events: Iterable[Event], keys: tuple[str, ...]) -> list[dict[int, Cell]]:
+def look(events: Iterable[Event], keys: tuple[str, ...]) -> list[dict[int, LeafCost]]:
     """The leaves of a block's events by number, each with what came before. keys: paths that name the conversation."""
     state = State(keys)
     holders: dict[Leaf, dict[str, None]] = {}  # the paths at which each value is the last one
 
-    def looked(event: Event) -> dict[int, Cell]:
+    def looked(event: Event) -> dict[int, LeafCost]:
         key, _ = event.shape.order(keys)
         conversation = None if key is None else event.leaves[key]
-        cells: dict[int, Cell] = {}
+        cells: dict[int, LeafCost] = {}
 
         def see(place: int) -> Leaf:
             path, leaf = event.shape.paths[place], event.leaves[place]
@@ -427,7 +427,7 @@ def look(events: Iterable[Event], keys: tuple[str, ...]) -> list[dict[int, Cell]
                 if other not in ("", path) and here.get(other, everywhere.get(other)) == leaf:
                     sources.append(other)
             more = own is not None and one_more(own) == leaf
-            cells[place] = Cell(leaf, weigh(leaf) + FIELD, conversation, own is None, more, sources[:MOST_SOURCES])
+            cells[place] = LeafCost(leaf, weigh(leaf) + FIELD, conversation, own is None, more, sources[:MOST_SOURCES])
             if last is not None:
                 holders[last].pop(path, None)
             held[path] = None
@@ -439,7 +439,7 @@ def look(events: Iterable[Event], keys: tuple[str, ...]) -> list[dict[int, Cell]
     return list(map(looked, events))
 
 
-def best_mark(cells: Sequence[Cell], is_table: bool, allowed: frozenset[str]) -> tuple[int, str]:
+def best_mark(cells: Sequence[LeafCost], is_table: bool, allowed: frozenset[str]) -> tuple[int, str]:
     """The cost of one leaf in the rows of a template for some events, with the best of the marks that are allowed."""
     first = cells[0]
     if all(cell.leaf == first.leaf for cell in cells):
@@ -465,7 +465,7 @@ def marks_alone(event: Event) -> list[str]:
     return list(map(mark_alone, event.leaves, event.shape.tables))
 
 
-def _missed(cells: Sequence[Cell]) -> dict[str, int]:
+def _missed(cells: Sequence[LeafCost]) -> dict[str, int]:
     """The cost of a leaf with each mark that it may have: in rows in which it is not as the mark says."""
     first, *others = cells
     rows = {first.conversation: first.leaf}

@@ -23,7 +23,7 @@ from turnwire.session.templates import (
     SAME,
     SEEN,
     TURN,
-    Expected,
+    LeafExpectation,
     Planner,
     State,
     Template,
@@ -129,7 +129,7 @@ class Composer(State):
         texts = [""] * len(leaves)
 
         def tell(place: int) -> Leaf:
-            leaf, own = leaves[place], Expected(marks[place], shape.paths[place], None)
+            leaf, own = leaves[place], LeafExpectation(marks[place], shape.paths[place], None)
             texts[place] = told(leaf, own.mark)
             if own.mark == LATER:
                 far = self.distance(self.form_at(own.path), own.path, leaf)

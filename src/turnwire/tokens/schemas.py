@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
 
 
-class Listed(NamedTuple):
+class ToolList(NamedTuple):
     """The descriptions of tools, each different one once, and in words why some may be missing, or ""."""
 
     tools: list[dict[str, Any]]
     cut: str = ""
 
 
-def tools_in(data: bytes) -> Listed:
+def tools_in(data: bytes) -> ToolList:
     """The tools in a log or a JSON file.
 
     In a log they are in the answers of MCP servers to ``tools/list``. If there is none, ``data`` is taken for a JSON
@@ -37,12 +37,12 @@ def tools_in(data: bytes) -> Listed:
     cut = counted(found.counts.rejects, "damaged record") if found.counts.rejects else ""
     if answers:
         cut = cut or "the last list of tools goes on (nextCursor)" * bool(answers[-1].get("nextCursor"))
-        return Listed(_different(answer["tools"] for answer in answers), cut)
+        return ToolList(_different(answer["tools"] for answer in answers), cut)
     try:
         whole = json.loads(data)
     except (ValueError, RecursionError):
-        return Listed([], cut or "the JSON is cut off" * _ends_early(data))
-    return Listed(_different([whole.get("tools") if isinstance(whole, dict) else whole]), cut)
+        return ToolList([], cut or "the JSON is cut off" * _ends_early(data))
+    return ToolList(_different([whole.get("tools") if isinstance(whole, dict) else whole]), cut)
 
 
 def _ends_early(data: bytes) -> bool:
@@ -54,7 +54,7 @@ def _ends_early(data: bytes) -> bool:
     return False
 
 
-def tools_of_server(command: Sequence[str], timeout: float = 60.0) -> Listed:
+def tools_of_server(command: Sequence[str], timeout: float = 60.0) -> ToolList:
     """The tools of an MCP server that speaks over its standard input and output: it is started, asked and stopped.
 
     command: the program and its arguments. Extra: ``mcp``. Raises MissingDependency, and ConnectionError if it does not
@@ -83,7 +83,7 @@ def tools_of_server(command: Sequence[str], timeout: float = 60.0) -> Listed:
     before, stray.disabled = stray.disabled, True
     with TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
-            return Listed(_different(anyio.run(listed)))
+            return ToolList(_different(anyio.run(listed)))
         except (OSError, MCPError, ExceptionGroup) as errors:
             error: BaseException = errors
             while isinstance(error, BaseExceptionGroup):

@@ -14,7 +14,7 @@ REASONS: tuple[Reason | None, ...]
 SHORT_STRING: int
 
 @final
-class Touched: ...
+class ChangedParts: ...
 
 @final
 class HeaderField:

@@ -288,7 +288,7 @@ def _of_file(source: Source, job: ReadOptions) -> Blocks:
             reading.file.close()
 
 
-def begin(source: Source, job: ReadOptions) -> tuple[Reading, Missed | None]:
+def begin(source: Source, job: ReadOptions) -> tuple[Reading, RotationCheck | None]:
     """Opens a file to go on in, and finds what had its name before, as both are at one moment: where the file is
     renamed, copied or cut meanwhile, it is looked at again, but not for ever. One that is held is read on while nothing
     has its name. Raises OSError."""
@@ -304,7 +304,7 @@ def begin(source: Source, job: ReadOptions) -> tuple[Reading, Missed | None]:
             mark, latest, why = marks.stands(name, who, file)
             if latest is None:
                 return Reading(source, job, file, who, mark), None
-            before = Missed(name, file, latest, why, job)
+            before = RotationCheck(name, file, latest, why, job)
             looks = looks - 1 if time.monotonic() < until else 0
             moved = before.any and (before.again or leads_to(name, who.file) is not named or _is_cut(file, who))
             if moved and not looks:
@@ -337,7 +337,7 @@ def leads_to(name: str, file: tuple[int, int]) -> bool | None:
     return (found.st_dev, found.st_ino) == file
 
 
-class Missed:
+class RotationCheck:
     """One look at the files beside a log: they are compared with the bookmarks, each of which is the text of one of
     them.
 

@@ -146,7 +146,7 @@ def names_files(source: Any) -> bool:
     return path is not None and not URL.match(path) and _path_read_once(path) is None
 
 
-class Starts:
+class StartGuard:
     """Counts how often sources were begun: what can be read only once allows one start."""
 
     def __init__(self, source: Any, follow: bool = False) -> None:

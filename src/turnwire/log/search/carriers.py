@@ -20,7 +20,7 @@ from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, strings_in, wrapper_time
 from turnwire.json.times import head_time, read_time
-from turnwire.log.search.texts import BOM, Joiner, Match, More, SearchState, Taken, Text, Walk, lines_of
+from turnwire.log.search.texts import BOM, ClaimedLines, Incomplete, Joiner, Match, SearchState, Text, Walk, lines_of
 
 if TYPE_CHECKING:
     from turnwire.log.search.search import Search
@@ -171,7 +171,7 @@ class FirstLinePrefix:
         return -1 if self._prefix is None or _OPERATION.match(line) else self._prefix.taken(line)
 
 
-def form_of(text: Text, prefix: bytes, place: int, taken_lines: Taken) -> Any:
+def form_of(text: Text, prefix: bytes, place: int, taken_lines: ClaimedLines) -> Any:
     """The form that the lines after a first one with that prefix have, told by the first of them that is not blank and
     belongs to no other text; None if no message continues there; OPEN."""
     repeated, hanging = EveryLinePrefix(prefix), IndentPrefix(len(prefix))
@@ -213,7 +213,9 @@ Lines = list[tuple[tuple[int, int], int]]
 """Lines, each with the place in the text that its piece begins at."""
 
 
-def gathered(text: Text, line: int, at: int, form: Any, most: int, taken_lines: Taken) -> tuple[Text, Lines, bool]:
+def gathered(
+    text: Text, line: int, at: int, form: Any, most: int, taken_lines: ClaimedLines
+) -> tuple[Text, Lines, bool]:
     """The lines of a form that belong to no other text, from what stands at ``at`` on, up to ``most`` bytes of text.
 
     (text, its lines, whether no more can follow)."""
@@ -317,7 +319,7 @@ def _object_piece(text: Text, start: int, behind: int, carrier: str) -> Piece | 
 
 
 def run_of(
-    text: Text, at: int, carrier: str, taken_lines: Taken, others: tuple[int, int] | None
+    text: Text, at: int, carrier: str, taken_lines: ClaimedLines, others: tuple[int, int] | None
 ) -> tuple[dict[tuple[str, ...], Joiner], list[tuple[int, int]], bool]:
     """The lines of a carrier from ``at`` on: (a text for each key, their lines, whether no more can follow). What is in
     parts has the time of the first one. An object that says several lines by itself is a text by itself, so that the
@@ -383,7 +385,7 @@ def _prefixed_csp(search: Search, walk: Walk, line: int, at: int, prefix: bytes)
     text = walk.text
     form = form_of(text, prefix, text.behind_line(at), walk.state.taken)
     if form is OPEN:
-        raise More(line)
+        raise Incomplete(line)
     template = TEMPLATE_HEAD.match(text.data, at) is not None
     if template and is_sentence(prefix):
         return 0
@@ -414,9 +416,9 @@ def _read_gathered(
         inner, lines, whole = gathered(walk.text, line, at, form, size, walk.state.taken)
         try:
             return inner, lines, read(inner)
-        except (NeedMore, More):
+        except (NeedMore, Incomplete):
             if whole or len(inner.data) < size:
-                raise More(line) from None
+                raise Incomplete(line) from None
         size *= 4
 
 
@@ -425,7 +427,7 @@ def _prefixed_object(search: Search, walk: Walk, line: int, at: int, prefix: byt
     size = walk.text.behind_line(at) - at + 1  # the next line alone: mostly it is no part of an object
     inner, lines, whole = gathered(walk.text, line, at, form, size, walk.state.taken)
     if len(lines) < 2 and not whole:
-        raise More(line)
+        raise Incomplete(line)
     if len(lines) < 2 or not _goes_on(inner):
         return 0
     size = size if whole else max(4 * size, _FIRST_GATHERED)
@@ -444,7 +446,7 @@ def _prefixed_object(search: Search, walk: Walk, line: int, at: int, prefix: byt
 
 
 def _read_object(search: Search, walk: Walk, within: Walk) -> tuple[int, list[Match]]:
-    """Reads the object with which joined lines begin: where it ends, 0 for none, and what it holds. Raises More
+    """Reads the object with which joined lines begin: where it ends, 0 for none, and what it holds. Raises Incomplete
     if it may go on in further lines."""
     inner, objects = within.text, search.objects
     tried = objects.tried(inner, 0, within.end, within.state)
@@ -452,7 +454,7 @@ def _read_object(search: Search, walk: Walk, within: Walk) -> tuple[int, list[Ma
         objects.add(within, 0, tried)
         return tried.behind, within.found
     if tried.cut and not inner.final:
-        raise More(0)
+        raise Incomplete(0)
     walk.state.hopeless |= {inner.outside(place) for place in within.state.hopeless}
     if tried.fault <= inner.line_end(0):
         return 0, []

@@ -33,7 +33,7 @@ from turnwire.errors import Reason
 from turnwire.fences import FENCE, is_fence
 from turnwire.json.times import head_time
 from turnwire.log.search import carriers
-from turnwire.log.search.texts import BOM, More, SearchState, Text, Walk
+from turnwire.log.search.texts import BOM, Incomplete, SearchState, Text, Walk
 from turnwire.nslip.spec import CANDIDATE
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ OPENING_OF_ANOTHER = re.compile(rb'[ \t]*(?:\{[ \t]*["}\r\n]|' + CANDIDATE + rb"
 """A line with which a message of another wire may begin."""
 
 
-class Matched(NamedTuple):
+class LineMatch(NamedTuple):
     """A match at a line, up to ``stop`` (the line itself where that is nothing); reason: None for a record.
 
     behind: where the search goes on; value: the row of a record, as ``spec`` describes; tail: whether trailing text may
@@ -179,12 +179,12 @@ class CspLines:
         self._search = search
         self._limits = (search.limit, LIMITS.fields, LIMITS.key)
 
-    def matched(self, text: Text, at: int, end: int, form: Any = None, fence: bytes = b"") -> Matched | None:
+    def matched(self, text: Text, at: int, end: int, form: Any = None, fence: bytes = b"") -> LineMatch | None:
         """The message that begins at ``at``, None for nothing. end: that of the text, or where lines of another one
         begin; form: that of the lines after the first one, where a prefix stands before that; fence: the one in
         which the line stands. Raises NeedMore."""
         if form is None and (row := self._usual(text, at, end)) is not None:
-            return Matched(at + row[1], at + row[1], None, 0, row, True, [])
+            return LineMatch(at + row[1], at + row[1], None, 0, row, True, [])
         cursor = _LogCursor(text, end, form, fence)
         stream = _LogStream(cursor, at, self._limits)
         try:
@@ -193,13 +193,13 @@ class CspLines:
             text.closings = cursor.closings
         unclosed = [(stream.run, *self.range_of(text, behind, stream.run))] if stream.run > 0 else []
         if (row := stream.row) is not None:
-            return Matched(row[0] + row[1], behind, None, 0, row, stream.tail, unclosed)
+            return LineMatch(row[0] + row[1], behind, None, 0, row, stream.tail, unclosed)
         if stream.rejected is not None:
             reason, _, stop, fault = stream.rejected
             if at < fault < stop and OPENING_OF_ANOTHER.match(text.data, fault):
                 # The message that begins with that line is read by itself.
-                return Matched(fault, fault, reason, fault, None, False, unclosed)
-            return Matched(stop, stop, reason, fault, None, stream.tail, unclosed)
+                return LineMatch(fault, fault, reason, fault, None, False, unclosed)
+            return LineMatch(stop, stop, reason, fault, None, stream.tail, unclosed)
         return None
 
     def _usual(self, text: Text, at: int, end: int) -> tuple[int, ...] | None:
@@ -239,7 +239,7 @@ class CspLines:
         try:
             one = self.matched(text, at, state.taken.up_to(at, len(text.data)), form, state.fence)
         except NeedMore:
-            raise More(text.line_start(at)) from None
+            raise Incomplete(text.line_start(at)) from None
         state.tail = one is not None and one.tail
         if one is None:
             return text.behind_line(at)
@@ -278,7 +278,7 @@ class CspLines:
         try:
             closing = heredoc_closing(cursor, line, run, at + self._search.limit, at)
         except NeedMore:
-            raise More(at) from None
+            raise Incomplete(at) from None
         text.closings = cursor.closings
         if isinstance(closing, Reason):
             walk.state.unclosed.append((run, *self.range_of(text, text.behind_line(at), run)))

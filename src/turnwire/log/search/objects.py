@@ -12,10 +12,10 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import WHOLE, Reader, are_values, opened_at, parse, plain, quote_before
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
-from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
+from turnwire.json.plan import OTHER, RECORD, REJECT, Classifier
 from turnwire.log.engine.columns import REASONS
 from turnwire.log.search import carriers
-from turnwire.log.search.texts import BOM, DEEPEST_STRING, Joiner, Match, More, SearchState, Text, Walk
+from turnwire.log.search.texts import BOM, DEEPEST_STRING, Incomplete, Joiner, Match, SearchState, Text, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -43,7 +43,7 @@ _WORTH = rb"[{@]|[Cc][Ss][Pp]|\\u00(?:40|7[bB]|[46]3)|\\+/"
 """Bytes, as written, without which a string holds no message."""
 
 
-class Tried(NamedTuple):
+class ParsedObject(NamedTuple):
     """An object that was read. what: RECORD, REJECT or OTHER, None for no good JSON; behind: where it ends; wire: the
     number of its plan; reason: why it is refused; fault: where, or where reading failed; cut: it continues after what
     was there; value: what it says."""
@@ -74,13 +74,13 @@ class Objects:
         self._inside = [f'"{key}"'.encode() for plan in self._plans for key in plan.inside]
         self._torn = torn
         self._openings = re.compile(openings)
-        self._judgement = Judgement(self._plans, REASONS, Reader("json"), search.limit)
+        self._classifier = Classifier(self._plans, REASONS, Reader("json"), search.limit)
 
     def _places(self, keys: Iterable[str]) -> list[int]:
         """The numbers of the wires of which an object with these keys may be."""
         return sorted({place for names, place in self._clues if names.issubset(keys)})
 
-    def tried(self, text: Text, at: int, end: int, state: SearchState, whole: bool = True) -> Tried:
+    def tried(self, text: Text, at: int, end: int, state: SearchState, whole: bool = True) -> ParsedObject:
         """The object at a place, up to ``end`` at most; whole: the text ends there, not the limit."""
         data = text.data
         if end - at > self._search.limit:
@@ -98,19 +98,21 @@ class Objects:
                     continue
                 if not cut or whole:  # one that the limit cuts off may hold whole ones
                     state.hopeless |= {at + place for place in opened_at(data[at:stop], 0, fault)}
-                return Tried(None, fault=at + fault, cut=cut)
+                return ParsedObject(None, fault=at + fault, cut=cut)
         near = self._near(tuple(value)) if size <= _FIRST_LOOK else self._places(value)
         if not near:
-            return Tried(OTHER, at + size, value=value)
+            return ParsedObject(OTHER, at + size, value=value)
         reading = self._search.finder.reading
         message = reading.read(value, data[at : at + size])
         places = [place for place in near if self._plans[place].may_be(message.values)]
-        what, wire, reason, fault = self._judgement.whole(
+        what, wire, reason, fault = self._classifier.whole(
             message.raw, value, places, lambda place: reading.is_good(place, message)
         )
-        return Tried(what, at + size, wire, REASONS[reason], at + fault, value=message if what == RECORD else value)
+        return ParsedObject(
+            what, at + size, wire, REASONS[reason], at + fault, value=message if what == RECORD else value
+        )
 
-    def add(self, walk: Walk, at: int, tried: Tried, *, inside: bool = True) -> None:
+    def add(self, walk: Walk, at: int, tried: ParsedObject, *, inside: bool = True) -> None:
         """Adds what a good object is, or what it holds."""
         code = self._plans[tried.wire].code
         if tried.what == RECORD:
@@ -209,7 +211,7 @@ class Objects:
 
     # --- damage ---
 
-    def _broken(self, walk: Walk, at: int, reach: int, edge: int, tried: Tried) -> int:
+    def _broken(self, walk: Walk, at: int, reach: int, edge: int, tried: ParsedObject) -> int:
         """An object that is no good JSON: it continues after a prefix on each line, or is damaged up to the end of its
         line, or of the line that cannot go on. edge: where the text ends, or lines were taken."""
         text = walk.text
@@ -222,7 +224,7 @@ class Objects:
             if behind:
                 return behind
         if open_end and edge == len(text.data) and not text.final:
-            raise More(at)
+            raise Incomplete(at)
         over_limit = tried.cut and reach < edge
         stop = line_end
         if over_limit:
@@ -230,7 +232,7 @@ class Objects:
         elif tried.fault > line_end:
             stop = self._damage_end(text, at, tried.fault, reach)
             if stop == len(text.data) and not text.final:  # the line that cannot go on has no end yet
-                raise More(at)
+                raise Incomplete(at)
         return self.damaged(walk, at, stop, over_limit, one_line=line_end >= reach)
 
     @staticmethod
@@ -286,7 +288,7 @@ class Objects:
             self.add(inner, start, tried)
             return tried.behind, start if tried.behind > end and len(inner.found) == before else end
         if tried.cut and reach == len(text.data) and not text.final:
-            raise More(at)
+            raise Incomplete(at)
         if tried.fault > end and not within:  # damage over several lines of its own
             state.hopeless.discard(start)
             return start, start
@@ -296,7 +298,7 @@ class Objects:
         """A reject where the bytes carry the marks of a wire, else what is damaged inside."""
         raw = walk.text.data[at:end]
         if at < end and (not self._torn or any(token in raw for token in self._torn)):
-            what, wire, reason, fault = self._judgement.torn(raw, too_large)
+            what, wire, reason, fault = self._classifier.torn(raw, too_large)
             if what == REJECT:
                 code, why = self._plans[wire].code, REASONS[reason]
                 walk.add(at, end, code, reason=why, fault=at + min(fault, len(raw)))
@@ -344,7 +346,7 @@ class Objects:
         return stop
 
 
-class Strings:
+class StringSearch:
     """Finds and searches the texts in strings. marks: what further wires are written as in one."""
 
     def __init__(self, search: Search, marks: Sequence[bytes]) -> None:

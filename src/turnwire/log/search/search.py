@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from turnwire.contract import LIMITS
 from turnwire.log.search import carriers, csp, objects
-from turnwire.log.search.texts import LONGEST_LINE, MOST_OPENING, Match, More, SearchState, Text, Walk, in_order
+from turnwire.log.search.texts import LONGEST_LINE, MOST_OPENING, Incomplete, Match, SearchState, Text, Walk, in_order
 from turnwire.log.search.tokens import FENCES, SLIP, at_fence, at_head, at_slip
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Search:
         tokens, lines = finder.tokens, finder.lines
         openings = (*lines.openings, *(wire.scanner.documents.opening for wire in finder.documents))
         self.runs = {b"@", b"{", b"C"}.difference([opening[:1] for opening in openings]) if alone else set()
-        self.strings = objects.Strings(self, tokens.marks + lines.marks)
+        self.strings = objects.StringSearch(self, tokens.marks + lines.marks)
         self.csp_lines = csp.CspLines(self)
         keys = [f'"{key}"'.encode() for plan in finder.plans for key in plan.torn]
         torn = _named("torn", sorted(set(keys), key=len, reverse=True))
@@ -126,7 +126,7 @@ class Search:
                     end = end if state.open_from is None else state.open_from
                     if at > end:  # it reaches behind what is open
                         state.reaches.append((start, at))
-        except More as more:
+        except Incomplete as more:
             end = min(end, more.place)
         state.end(walk.end, text.final)
         return end

@@ -37,7 +37,7 @@ _VERSION = 1
 _FLAGS = ("touched", "fence_touched", "pieces", "tail", "mid")
 
 
-class Stretch(NamedTuple):
+class Segment(NamedTuple):
     """A part of a text that stands in one piece in the text around it.
 
     start: where it begins in the text; outer: where in the text around it; written: the map of its places where it is
@@ -64,7 +64,7 @@ class Text:
         self,
         data: bytes,
         outer: Text | None = None,
-        stretches: list[Stretch] | None = None,
+        stretches: list[Segment] | None = None,
         *,
         final: bool = True,
         carrier: str = "file",
@@ -72,7 +72,7 @@ class Text:
     ) -> None:
         self.data = data
         self.outer = outer
-        self.stretches = stretches or [Stretch(0, 0, len(data))]
+        self.stretches = stretches or [Segment(0, 0, len(data))]
         self._starts = [one.start for one in self.stretches]
         self.final = final
         self.carrier = carrier
@@ -90,10 +90,10 @@ class Text:
             one = one.outer
         return one
 
-    def _stretch(self, at: int) -> Stretch:
+    def _stretch(self, at: int) -> Segment:
         return self.stretches[max(bisect_right(self._starts, at) - 1, 0)]
 
-    def _outside(self, at: int, stretch: Stretch) -> int:
+    def _outside(self, at: int, stretch: Segment) -> int:
         """The place in the text around this one, of a byte of a stretch."""
         place = at - stretch.start
         return stretch.outer + (place if stretch.written is None else stretch.written.place(place))
@@ -206,12 +206,12 @@ class Joiner:
         self.outer = outer
         self.carrier = carrier
         self.parts: list[bytes] = []
-        self.stretches: list[Stretch] = []
+        self.stretches: list[Segment] = []
         self.size = 0
 
     def add(self, text: bytes, outer: int, written: EscapeMap | Numbers | None = None, time: int | None = None) -> None:
         """Adds what stands at ``outer``."""
-        self.stretches.append(Stretch(self.size, outer, len(text), written, time))
+        self.stretches.append(Segment(self.size, outer, len(text), written, time))
         self.parts.append(text)
         self.size += len(text)
 
@@ -288,14 +288,14 @@ def in_order(one: Match) -> int:
     return one.text.place(one.start)
 
 
-class More(Exception):
+class Incomplete(Exception):
     """Raised where what began at ``place`` may go on after the bytes at hand."""
 
     def __init__(self, place: int) -> None:
         self.place = place
 
 
-class Taken:
+class ClaimedLines:
     """Lines of a text that belong to another one, in order."""
 
     def __init__(self) -> None:
@@ -365,7 +365,7 @@ class SearchState:
     def begin(self) -> None:
         """Begins a text."""
         self.hopeless: set[int] = set()
-        self.taken = Taken()
+        self.taken = ClaimedLines()
         self.unclosed: list[tuple[int, int, int]] = []
         self.since = self.reached = self.found_behind = 0
         self.sound = (0, 0)
@@ -492,7 +492,7 @@ class Walk(NamedTuple):
         return max(self.text.line_start(at), self.state.taken.last_end(at), found if found <= at else 0)
 
     def needs_line(self, at: int, longest: int = sys.maxsize) -> None:
-        """Raises More if the line of a place continues after the bytes at hand, unless these are too many."""
+        """Raises Incomplete if the line of a place continues after the bytes at hand, unless these are too many."""
         data = self.text.data
         if not self.text.final and len(data) - at <= longest and data.find(b"\n", at) < 0:
-            raise More(at)
+            raise Incomplete(at)

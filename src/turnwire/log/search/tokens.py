@@ -14,7 +14,7 @@ from turnwire import registry
 from turnwire.errors import DecodeError, Reason
 from turnwire.fences import FENCE, fence_after
 from turnwire.log.engine.columns import bulk_scanner
-from turnwire.log.search.texts import BOM, DEEPEST_STRING, More, Walk, lines_of
+from turnwire.log.search.texts import BOM, DEEPEST_STRING, Incomplete, Walk, lines_of
 from turnwire.nslip._codec_py import ParseFault, parse
 from turnwire.nslip.spec import (
     BASE62_ALPHABET,
@@ -180,13 +180,13 @@ class TextWires:
             if opening.match(data, at) is None:
                 continue
             if newline is None and not final and stop - at <= limit:
-                raise More(line)
+                raise Incomplete(line)
             if wire.scanner.damaged is not None and not wire.scanner.damaged(first):
                 continue
             to = self._following(opening, data, at + 1, min(stop, at + limit))
             whole = wire.scanner.whole.match(data, at, to)
             if to == stop and not final and (whole is None or whole.end() in (at, stop)):
-                raise More(line)
+                raise Incomplete(line)
             if whole is not None and whole.end() > at:
                 return self._add(walk, wire, code, at, whole.end(), True)
             if wire.scanner.damaged is not None:
@@ -253,7 +253,7 @@ def at_head(search: Search, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         walk.add(at, stop, code, reason=Reason.MESSAGE_TOO_LARGE, fault=at + search.limit)
         return stop
     if not whole:
-        raise More(at)
+        raise Incomplete(at)
     try:
         value = _document_value(wire, text.data, at, stop, state.inside)
     except DecodeError as error:
