@@ -1,4 +1,4 @@
-/* Checks in plain C that a run of bytes is valid UTF-8, by table 3-7 of the Unicode standard, ASCII eight bytes at a time. */
+/* Checks without AVX that a run of bytes is valid UTF-8, by table 3-7 of the Unicode standard, ASCII eight bytes at a time. */
 #ifndef TURNWIRE_UTF8_SCALAR_H
 #define TURNWIRE_UTF8_SCALAR_H
 
@@ -11,6 +11,14 @@
 /* True if all bytes are ASCII. */
 static inline int tw_is_ascii(const uint8_t *text, size_t size) {
     uint64_t word, found = 0;
+#ifdef TW_SSE2
+    for (; size >= 64; size -= 64, text += 64) {
+        const __m128i *p = (const __m128i *)(const void *)text;
+        __m128i one = _mm_or_si128(_mm_loadu_si128(p), _mm_loadu_si128(p + 1));
+        __m128i two = _mm_or_si128(_mm_loadu_si128(p + 2), _mm_loadu_si128(p + 3));
+        if (_mm_movemask_epi8(_mm_or_si128(one, two))) return 0;
+    }
+#endif
     for (; size >= 8; size -= 8, text += 8) {
         memcpy(&word, text, 8);
         found |= word;
