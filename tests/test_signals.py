@@ -7,12 +7,13 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import turnwire
 from tests.conftest import raised
 from tests.hostile import GOOD
-from turnwire import csp, nslip, sstp
+from turnwire import csp, kick, nslip, sstp
 
 pytestmark = [
     pytest.mark.once,
@@ -28,6 +29,10 @@ LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "csp.parse": lambda: (lambda data: lambda: csp.parse(data, limits=NO_LIMIT))(GOOD["csp"] * (MANY // 2)),
     "sstp.decode": lambda: (lambda data: lambda: sstp.decode(data, limits=NO_LIMIT))(
         b'{"a":[' + b"1," * 12 * MANY + b"1]}"
+    ),
+    "parse_space": lambda: (lambda data: lambda: kick.parse_space(data))("⫻a/b:c\ntext\n".encode() * MANY),
+    "base62": lambda: (lambda data: lambda: nslip.base62.encode_array(data))(
+        np.full(5 * MANY, (1 << 64) - 1, np.uint64)
     ),
     "scan of one line": lambda: (lambda data, limits: lambda: list(turnwire.scan(data, limits=limits)))(
         b"{}" * 10 * MANY, turnwire.LIMITS._replace(message=1 << 29)

@@ -77,6 +77,10 @@ def test_every_wire_takes_what_python_takes(wire: str) -> None:
 CUT = (b"\xff", b"\x80", b"\xc3", b"\xe3\x83", b"\xf0\x9f\x98")
 
 
+MODULES = {"kick": "kick.format"}
+"""Chooses among the code for several processors; the corpora of ``fuzz`` compare that of the others."""
+
+
 @needs_both
 @pytest.mark.parametrize("bad", CUT)
 @pytest.mark.parametrize("wire", WIRES)
@@ -84,7 +88,7 @@ def test_bytes_that_are_none_at_every_place_of_long_text(wire: str, bad: bytes) 
     """Between bytes that are, of which many are looked at together."""
     text = next(text for text in MESSAGES[wire] if WORDS[wire] in text).encode()
     place = text.index(WORDS[wire].encode()) + len(WORDS[wire])
-    module = import_module("turnwire._native.log.search")
+    module = import_module(f"turnwire._native.{MODULES.get(wire, 'log.search')}")
     behind = b"x" * 300 + text[place:]
     for level in each_level(module):
         for pad in range(0, 300, 1 if bad in CUT[1:3] else 7):
@@ -164,9 +168,12 @@ def test_a_bad_byte_at_each_place_of_a_block_of_lines(bad: bytes) -> None:
             assert all(engines.read(name, data, wire="csp") == wanted for name in engines.ENGINES), before
 
 
-@pytest.fixture
-def module() -> ModuleType:
-    return import_module("turnwire._native.log.search")
+NAMES = ("log.search", "kick.format")
+
+
+@pytest.fixture(params=NAMES)
+def module(request: pytest.FixtureRequest) -> ModuleType:
+    return import_module(f"turnwire._native.{request.param}")
 
 
 @pytest.mark.once
@@ -190,7 +197,9 @@ def test_scalar_code_is_always_there(module: ModuleType) -> None:
 @pytest.mark.once
 @needs_both
 def test_the_environment_keeps_to_the_scalar_code() -> None:
-    code = "import turnwire._native.log.search as search; print(search.SIMD)"
+    code = "from importlib import import_module\n" + "".join(
+        f"print(import_module('turnwire._native.{name}').SIMD)\n" for name in NAMES
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "TURNWIRE_SIMD": "0", "TURNWIRE_PURE": ""},
@@ -198,4 +207,4 @@ def test_the_environment_keeps_to_the_scalar_code() -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["scalar"]
+    assert done.stdout.split() == ["scalar"] * len(NAMES)

@@ -110,14 +110,24 @@ enum { TW_INTEGER_ROOM = 16 };              /* most bytes that tw_put_integer to
 /* How long a number is has no pattern from three digits on: no branch tells three from four, nor five to eight apart. */
 static inline uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
 {
+    uint64_t low, high;
+    unsigned count;
     if (n < 62) { *p = (uint8_t)BASE62_DIGITS[n]; return p + 1; }
     if (n < BASE62_POW2) { p[0] = (uint8_t)base62_pair[n]; p[1] = (uint8_t)(base62_pair[n] >> 8); return p + 2; }
-    if (n >= BASE62_POW8) return base62_put_large(p, n);
-    const uint64_t digits = n < BASE62_POW4 ? (uint64_t)base62_four((uint32_t)n) << 32 | 0x30303030 : base62_eight(n);
-    const unsigned zeros = (unsigned)tw_low_zeros(digits ^ 0x3030303030303030u) / 8; /* n is not 0 */
-    const uint64_t low = base62_little(digits >> 8 * zeros);
+    if (n < BASE62_POW8) {
+        const uint64_t digits = n < BASE62_POW4 ? (uint64_t)base62_four((uint32_t)n) << 32 | 0x30303030 : base62_eight(n);
+        const unsigned zeros = (unsigned)tw_low_zeros(digits ^ 0x3030303030303030u) / 8; /* n is not 0 */
+        low = base62_little(digits >> 8 * zeros);
+        memcpy(p, &low, 8);
+        return p + 8 - zeros;
+    }
+    base62_words(n, &low, &high);
+    count = 8 + base62_count(high);
+    low = base62_little(low);
+    high = base62_little(high);
     memcpy(p, &low, 8);
-    return p + 8 - zeros;
+    memcpy(p + 8, &high, 8);
+    return p + count;
 }
 
 /* A quoted string; there must be room for 2 * n + 2 bytes. */

@@ -20,7 +20,7 @@ def _choose() -> tuple[str, str | None]:
     if os.environ.get("TURNWIRE_PURE", "") not in ("", "0"):
         return "pure", _ASKED
     try:
-        import_module("turnwire._native.common.processor")
+        import_module("turnwire._native.nslip.base62")
     except ModuleNotFoundError:
         return "pure", f"not compiled: {_why_not()}"
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Entries of the core below what users call: single messages of CSP/1 and views."""
+"""Entries of the core below what users call: single messages of CSP/1, views, sections."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-LEVELLED = "log.search"
-"""The module that chooses among SIMD code."""
+LEVELLED = ("log.search", "kick.format")
+"""Modules that choose among SIMD code."""
 
 
 def load(name: str) -> Any:
@@ -21,8 +21,9 @@ def load(name: str) -> Any:
 def choose_simd(package: ModuleType, level: int) -> None:
     """Makes the native core run the code of a level, where the processor has it; the twin has one."""
     if package.backend == "native":
-        core = load(LEVELLED)
-        core.choose_simd(core.LEVELS[level % len(core.LEVELS)])
+        for name in LEVELLED:
+            core = load(name)
+            core.choose_simd(core.LEVELS[level % len(core.LEVELS)])
 
 
 def messages(package: ModuleType, data: bytes) -> Any:
@@ -63,3 +64,12 @@ def _text_of(view: Any, parts: Any) -> bytes:
     """The text of a string view."""
     length, _, number, offset = view.view(np.int32).tolist()
     return bytes(view[4 : 4 + length]) if length <= 12 else bytes(parts[number][offset : offset + length])
+
+
+def sections(package: ModuleType, data: bytes) -> Any:
+    """Space documents with all options."""
+    core, (_, options, level, _), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
+    choose_simd(package, level)
+    said = core.parse(data, *(bool(options >> bit & 1) for bit in range(3)))
+    parts = [one for part in said for one in (part if isinstance(part, list | tuple) else [part])]
+    return [repr(one.to_dict()) if hasattr(one, "to_dict") else repr(one) for one in parts]

@@ -18,7 +18,7 @@ from tests.log.json_engines import RECORDS
 from tests.log.mixed_logs import NSLIP
 
 CORPUS = Path(__file__).parent / "corpus"
-OPTIONS = ("scan", "stream", "session", "arrow", "messages")
+OPTIONS = ("scan", "stream", "session", "arrow", "messages", "sections")
 """Variants whose first four bytes choose among options."""
 OF_LOGS = ("scan", "stream", "salvage", "arrow", "conform", "messages", "views")
 SIGNS = rb"""

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.inner import choose_simd, messages, views
+from tests.fuzz.inner import choose_simd, messages, sections, views
 from tests.log.found import counted, rows_of
 
 Variant = Callable[[ModuleType, bytes], Any]
@@ -97,6 +97,16 @@ def _csp(mode: str) -> Variant:
         records = [shown(record) for record in document.records]
         lints = [(str(one.reason), one.where) for one in package.csp.lint(document)]
         return records, [(str(one.reason), one.where) for one in document.issues], lints
+
+    return run
+
+
+def _space(mode: str) -> Variant:
+    def run(package: ModuleType, data: bytes) -> Any:
+        choose_simd(package, len(data))
+        space = package.kick.parse_space(data, mode=mode)
+        sections = [(shown(one), one.raw) for one in space.sections]
+        return space.preamble, sections, [(str(one.reason), one.where) for one in space.issues]
 
     return run
 
@@ -214,6 +224,20 @@ def _places(package: ModuleType, data: bytes) -> Any:
     return None if value is None else [(one, place_of(data, one)) for one in islice(_pointers(value), 60)]
 
 
+def _base62(package: ModuleType, data: bytes) -> Any:
+    base62 = package.nslip.base62
+    text = data.decode("latin-1")
+    width = max(1, min(data[0] % 16 if data else 1, len(data)))
+    rows = np.frombuffer(data[: len(data) // width * width], f"S{width}")
+    numbers = np.frombuffer(data[: len(data) // 8 * 8], "u8")
+    return (
+        outcome(lambda: base62.decode(text), package),
+        outcome(lambda: base62.encode(int.from_bytes(data[:9], "little")), package),
+        outcome(lambda: base62.decode_array(rows), package),
+        outcome(lambda: base62.encode_array(numbers), package),
+    )
+
+
 def _session(package: ModuleType, data: bytes) -> Any:
     """Text of a session as events, whole and what can be saved of it; the events as text again."""
     (strict, sealed, *_), data = _options(data)
@@ -249,6 +273,8 @@ TARGETS: dict[str, dict[str, Variant]] = {
     "documents": {
         "csp-strict": _csp("strict"),
         "csp-lenient": _csp("lenient"),
+        "space-strict": _space("strict"),
+        "space-lenient": _space("lenient"),
         "nslip-many": _many,
         "conform": _conform,
     },
@@ -260,7 +286,7 @@ TARGETS: dict[str, dict[str, Variant]] = {
     "stream": {"stream": _stream},
     "salvage": {"salvage": _salvage},
     "json": {"write": _write, "places": _places},
-    "core": {"messages-csp": messages, "views": views},
+    "core": {"messages-csp": messages, "views": views, "sections": sections, "base62": _base62},
     "session": {"session": _session, "session-written": _written},
 }
 VARIANTS: dict[str, Variant] = {name: variant for target in TARGETS.values() for name, variant in target.items()}

@@ -14,7 +14,7 @@ from tests.fuzz.seeds import OPTIONS, dictionary, kept, seeds
 from tests.fuzz.targets import TARGETS, VARIANTS, WIRES, choosing, chosen, results
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="compares the cores")]
-CHEAP = ("decode", "csp-", "write", "nslip-many", "messages")
+CHEAP = ("decode", "space", "csp-", "write", "nslip-many", "messages", "sections", "base62")
 """Variants of which an input costs a tenth of a millisecond; of others it costs one to ten."""
 SIGNS = b'"\\\n \r0@A_`z{[,#\x80'
 """Written in each place of a message, beside the neighbours of what stands there."""
@@ -26,8 +26,9 @@ def cores() -> Iterator[tuple[Core, Core]]:
     again."""
     native = Core("native")
     yield native, Core("pure")
-    core = native.modules[f"turnwire._native.{LEVELLED}"]
-    core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
+    for name in LEVELLED:
+        core = native.modules[f"turnwire._native.{name}"]
+        core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
 
 
 def differences(name: str, inputs: Sequence[bytes], cores: tuple[Core, Core]) -> list[tuple[bytes, object, object]]:

@@ -36,7 +36,7 @@ DAMAGED = "\ufeffintro\n⫻data/obj: \nx\n⫻ a\n⫻\n⫻a/b:c/1/2\n⫻a/b:c/1\n
 
 @pytest.mark.parametrize("text", [*GOOD.values(), *LENIENT.values(), DAMAGED])
 @pytest.mark.parametrize("form", [str, str.encode])
-def test_is_read_and_written(text: str, form: type) -> None:
+def test_is_read_and_written(twin: str, text: str, form: type) -> None:
     data = form(text)
     assert is_document(data) and detect(data) and kick.detect(data)
     assert turnwire.detect(data) == "kick"
@@ -89,7 +89,7 @@ def test_every_fault_and_issue_with_its_line(twin: str) -> None:
     assert raised(RuleError, codec.check, read_record(raw), strict=True).reason is Reason.BOM
 
 
-def test_faults_are_those_that_strict_reading_raises() -> None:
+def test_faults_are_those_that_strict_reading_raises(twin: str) -> None:
     assert [fault.reason for fault in faults(b"\xe2\xab\xbba\n\xff")] == [Reason.BAD_UTF8]
     assert [fault.reason for fault in faults("text\n")] == [Reason.NO_SECTIONS]
     assert faults("") == []
@@ -124,7 +124,7 @@ def test_what_is_no_document(text: str) -> None:
     assert not is_document(text.encode())
 
 
-def test_columns() -> None:
+def test_columns(twin: str) -> None:
     text = GOOD["behind prose"].replace("cell/0", "cell/0 ") + "⫻end\n"
     raw = text.encode()
     row = columns(raw)

@@ -1,4 +1,4 @@
-"""Space Format: the vectors, byte identity, damage, writing."""
+"""Space Format: the vectors, byte identity, both twins alike, damage, writing."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ import copy
 import itertools
 import pickle
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
+import turnwire.kick._format_py as pure
 from tests import vectors
-from tests.conftest import raised
+from tests.conftest import BACKENDS, needs_both, raised
+from tests.levels import each_level
 from turnwire import kick
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick import Section, Space, lint, parse_space, space
+
+native = import_module("turnwire._native.kick.format") if BACKENDS[0] == "native" else pure
 
 PIECES = [
     "⫻", "⫻", "\n", "\n", "a", "b", "/", ":", " ", "\r", "\t", "\v", "\x85", "\u2028", "\u00a0", "\u3000", "😀", "é",
@@ -36,12 +42,16 @@ def shown(found: Any) -> dict[str, Any]:
     }
 
 
-def outcome(source: str | bytes, **options: Any) -> Any:
-    """Everything that reading says."""
+def outcome(core: ModuleType, source: str | bytes, **options: Any) -> Any:
+    """Everything that reading with one twin says."""
+    kept = space._core
+    space._core = core
     try:
         found = parse_space(source, **options)
     except DecodeError as error:
         return error.reason, error.offset, error.line
+    finally:
+        space._core = kept
     assert found.text() == (source if isinstance(source, str) else source.decode())
     parts = [section.to_dict() for section in found.sections]
     return found.preamble, parts, found.issues, found.bom
@@ -49,7 +59,7 @@ def outcome(source: str | bytes, **options: Any) -> Any:
 
 @vectors.cases("kick", kind="space")
 @pytest.mark.parametrize("form", [str, str.encode], ids=["str", "bytes"])
-def test_vectors(case: dict[str, Any], form: Callable[[str], Any]) -> None:
+def test_vectors(twin: str, case: dict[str, Any], form: Callable[[str], Any]) -> None:
     source = form(case["text"])
     assert parse_space(source, mode="lenient").text() == case["text"], "lenient reading refuses nothing"
     if "error" in case:
@@ -61,8 +71,39 @@ def test_vectors(case: dict[str, Any], form: Callable[[str], Any]) -> None:
     assert found.text() == case["text"]
 
 
+SPACES = [chr(code) for code in range(0x3100) if chr(code).isspace()]
+NEIGHBOURS = sorted(
+    {chr(ord(char) + step) for char in SPACES for step in (-1, 1) if ord(char) + step >= 0} - set(SPACES)
+)
+FOUR_BYTES = ["\U0005a000", "\U00080000", "\U000c0000"]
+"""The first three bytes of each are those of a space but for the bits that tell how many there are."""
+
+
+@needs_both
+@pytest.mark.parametrize("char", [*SPACES, *NEIGHBOURS, *FOUR_BYTES], ids=lambda char: f"U+{ord(char):04X}")
+def test_white_space_is_that_of_python(char: str) -> None:
+    """At each end of each part of a header, and alone on a line, in texts of one, two and four bytes a character."""
+    forms = (
+        "⫻{}a",
+        "⫻a{}",
+        "⫻a/b:{}c",
+        "⫻a/b:c{}",
+        "⫻a/b:{}",
+        "⫻a/b: x{}y{}",
+        "⫻a/b:c{}d/1",
+        "⫻a\nx\n{}\n\n⫻b",
+        "⫻a\n{}",
+    )
+    for form in forms:
+        for tail in ("", "\n😀"):
+            text = form.replace("{}", char) + tail
+            expected = outcome(pure, text, mode="lenient")
+            assert outcome(native, text, mode="lenient") == expected
+            assert outcome(native, text.encode(), mode="lenient") == outcome(pure, text.encode(), mode="lenient")
+
+
 @vectors.cases("kick_forms", kind="header")
-def test_lenient_headers(case: dict[str, Any]) -> None:
+def test_lenient_headers(twin: str, case: dict[str, Any]) -> None:
     header, parts, issues = case["header"], tuple(case["parts"]), case["issues"]
     for ending in ("", "\n", "\r\n") if not header.endswith("\r") else ("",):
         found = parse_space(f"one\n\n{header}{ending}", mode="lenient")
@@ -74,14 +115,14 @@ def test_lenient_headers(case: dict[str, Any]) -> None:
 
 
 @vectors.cases("kick_forms", kind="bad header")
-def test_strict_says_where(case: dict[str, Any]) -> None:
+def test_strict_says_where(twin: str, case: dict[str, Any]) -> None:
     header, offset = case["header"], case["at"]
     for source in (f"é\n{header}", f"é\n{header}".encode()):
         caught = raised(DecodeError, parse_space, source)
         assert (caught.reason, caught.offset, caught.line) == (Reason.BAD_HEADER, 3 + offset, 2)
 
 
-def test_byte_order_mark() -> None:
+def test_byte_order_mark(twin: str) -> None:
     caught = raised(DecodeError, parse_space, "\ufeff⫻a\n")
     assert (caught.reason, caught.offset, caught.line) == (Reason.BOM, 0, 1)
     found = parse_space("\ufeff⫻a\n", mode="lenient")
@@ -92,7 +133,7 @@ def test_byte_order_mark() -> None:
 
 
 @vectors.cases("kick_forms", kind="content")
-def test_content(case: dict[str, Any]) -> None:
+def test_content(twin: str, case: dict[str, Any]) -> None:
     body, content = case["text"], case["content"]
     for source in (f"⫻a\n{body}", f"⫻a\n{body}".encode()):
         (section,) = parse_space(source).sections
@@ -100,7 +141,7 @@ def test_content(case: dict[str, Any]) -> None:
         assert section.raw == f"⫻a\n{body}"
 
 
-def test_fences() -> None:
+def test_fences(twin: str) -> None:
     text = "```py\n⫻no\n````\n⫻a\n~~~\n⫻no\n```\n~~~~ \n⫻b\n    ```\n⫻c\n``` `\n⫻d\n```\n⫻no\n"
     found = parse_space(text, fences=True)
     assert [section.name for section in found.sections] == ["a", "b", "c", "d"]
@@ -108,7 +149,7 @@ def test_fences() -> None:
     assert len(parse_space(text).sections) == 7
 
 
-def test_stuffing() -> None:
+def test_stuffing(twin: str) -> None:
     text = "⫻a\n\\⫻b\n\\\\⫻c\n\\x\n"
     section = parse_space(text, stuffing=True).sections[0]
     assert section.content == "⫻b\n\\⫻c\n\\x"
@@ -117,17 +158,14 @@ def test_stuffing() -> None:
     assert parse_space(text).sections[0].content == "\\⫻b\n\\\\⫻c\n\\x"
 
 
+@needs_both
 @given(documents, modes, st.booleans(), st.booleans())
-def test_nothing_is_lost(text: str, mode: str, fences: bool, stuffing: bool) -> None:
+def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffing: bool) -> None:
     options = {"mode": mode, "fences": fences, "stuffing": stuffing}
-    assert outcome(text, **options) == outcome(text.encode(), **options)
-
-
-@given(documents)
-def test_the_first_section_is_that_of_the_document(text: str) -> None:
-    sections = parse_space(text, mode="lenient").sections
-    first = space.first_section(text)
-    assert first == sections[0] if sections else first is None
+    of_text, of_bytes = outcome(pure, text, **options), outcome(pure, text.encode(), **options)
+    for _ in each_level(native):
+        assert outcome(native, text, **options) == of_text
+        assert outcome(native, text.encode(), **options) == of_bytes
 
 
 @given(st.text(alphabet=PIECES[0] + "a\n \\`~\r", max_size=30), st.booleans(), st.booleans())
@@ -143,6 +181,18 @@ def test_what_is_built_reads_back_or_is_refused(content: str, fences: bool, stuf
     first, last = parse_space(text, fences=fences, stuffing=stuffing).sections
     assert first.content == content
     assert (first.qualifier, last.name) == ("c/1", "end")
+
+
+@pytest.mark.parametrize("filler", ["x", "é", "😀", "\n€"], ids=["1 byte", "2 bytes", "4 bytes", "as a sigil begins"])
+def test_every_place_in_a_block(twin: str, filler: str) -> None:
+    """A header right at, before and after the edges of the vectors and windows of the native search."""
+    edges = [*range(20, 70), *range(120, 140), *range(250, 262), *range(16370, 16400)]
+    for _ in each_level(space._core):
+        for edge in edges:
+            for tail in (0, 1, 40, 300):
+                text = f"⫻a\n{filler * edge}\n⫻b\n{filler * tail}"
+                assert [section.name for section in parse_space(text).sections] == ["a", "b"]
+                assert [section.name for section in parse_space(text.encode()).sections] == ["a", "b"]
 
 
 BAD_UTF8 = [
@@ -161,20 +211,26 @@ BAD_UTF8 = [
 ]
 
 
-@pytest.mark.parametrize("piece", BAD_UTF8)
-def test_bad_utf8_is_found_anywhere(piece: bytes) -> None:
-    for before, tail in itertools.product(("", "y", "é" * 40), (b"", b"\n", b"x" * 150)):
-        data = "⫻a\n".encode() + before.encode() + piece + tail
-        caught = raised(DecodeError, parse_space, data, mode="lenient")
-        assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 5 + len(before.encode()))
+def test_bad_utf8_is_found_anywhere(core: Callable[[str], ModuleType]) -> None:
+    module = core("kick.format")
+    for level in each_level(module):
+        sizes = (*range(0, 137 if level else 3), 255, 256, 16380, 16384, 40000)
+        for size, piece, tail in itertools.product(sizes, BAD_UTF8, (b"", b"\n", b"x" * 150)):
+            for before in ("y" * size, "é" * (size // 2))[: 1 + (size % 2 == 0 and size < 137)]:
+                data = "⫻a\n".encode() + before.encode() + piece + tail
+                caught = raised(DecodeError, module.parse, data, True)
+                assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 5 + size)
+        for good in ("é", "€", "😀", "\ud7ff", "\ue000", "\U0010ffff", "\x7f\u0080\u07ff\u0800\uffff\U00010000"):
+            data = ("⫻a\n" + good * 9000).encode()
+            assert module.parse(data, True)[2][0].content == good * 9000
 
 
-def test_bad_utf8_comes_before_a_bad_header() -> None:
-    caught = raised(DecodeError, parse_space, "⫻ a\n".encode() + b"x" * 40000 + b"\xff")
+def test_bad_utf8_comes_before_a_bad_header(core: Callable[[str], ModuleType]) -> None:
+    caught = raised(DecodeError, core("kick.format").parse, "⫻ a\n".encode() + b"x" * 40000 + b"\xff")
     assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 40006)
 
 
-def test_buffers() -> None:
+def test_buffers(twin: str) -> None:
     data = "⫻a\nx\n".encode()
     held = bytearray(data)
     found = parse_space(held)
@@ -187,9 +243,9 @@ def test_buffers() -> None:
         parse_space("", mode="loose")
 
 
-def test_section_is_a_value() -> None:
+def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
     made = Section
-    (parsed,) = parse_space("⫻a/b:c/1\nx\n").sections
+    (parsed,) = core("kick.format").parse("⫻a/b:c/1\nx\n".encode())[2]
     built = made("a", "b", "c/1", content="x", raw="⫻a/b:c/1\nx\n")
     assert parsed == built == pickle.loads(pickle.dumps(parsed)) == copy.copy(parsed)
     assert hash(parsed) == hash(built)
@@ -238,7 +294,9 @@ REAL = [
 
 @pytest.mark.parametrize("options", [{}, {"fences": True}, {"stuffing": True}, {"fences": True, "stuffing": True}])
 @pytest.mark.parametrize("text", REAL)
-def test_replacing_a_section_leaves_the_rest_of_a_document_as_it_is(text: str, options: dict[str, bool]) -> None:
+def test_replacing_a_section_leaves_the_rest_of_a_document_as_it_is(
+    twin: str, text: str, options: dict[str, bool]
+) -> None:
     """Its own header and the blank lines behind it, too: as authors write them, whatever strict reading says."""
     old = parse_space(text, mode="lenient", **options).sections
     for place, own in enumerate(old):
@@ -253,14 +311,14 @@ def test_replacing_a_section_leaves_the_rest_of_a_document_as_it_is(text: str, o
             assert written.startswith(before + (own.raw or "").partition("\n")[0]) and written.endswith(behind)
 
 
-def test_a_section_with_a_line_that_begins_with_the_sigil_is_spelled_by_its_document() -> None:
+def test_a_section_with_a_line_that_begins_with_the_sigil_is_spelled_by_its_document(twin: str) -> None:
     (section,) = parse_space("⫻a\nx\n\n", stuffing=True).sections
     changed = section.replace(content="⫻b\n\\⫻c")
     assert Space("", [changed], stuffing=True).text() == "⫻a\n\\⫻b\n\\\\⫻c\n"
     assert raised(EncodeError, Space("", [changed]).text).reason is Reason.SIGIL_IN_BODY
 
 
-def test_a_section_that_is_replaced_keeps_its_line_endings_and_blank_lines() -> None:
+def test_a_section_that_is_replaced_keeps_its_line_endings_and_blank_lines(twin: str) -> None:
     found = parse_space("⫻a: x \r\none\r\n \r\n\r\n⫻b\r\n\r\n⫻c\ntwo", mode="lenient")
     changes: list[dict[str, str]] = [{"content": "1"}, {"content": "2"}, {"name": "d", "content": ""}]
     found.sections = [one.replace(**change) for one, change in zip(found.sections, changes, strict=True)]
@@ -273,7 +331,7 @@ def test_a_section_that_is_replaced_keeps_its_line_endings_and_blank_lines() -> 
     assert caught.reason is Reason.UNCLOSED_FENCE
 
 
-def test_editing_a_document() -> None:
+def test_editing_a_document(twin: str) -> None:
     found = parse_space("intro\n⫻a\none")
     found.sections.append(Section("b", content="two\n\n", trim=True))
     found.sections.insert(0, Section("c"))
@@ -322,7 +380,7 @@ def test_lint() -> None:
     ]
 
 
-def test_markdown_with_sigils() -> None:
+def test_markdown_with_sigils(twin: str) -> None:
     """A real Markdown page, full of sigils."""
     page = Path(__file__).parents[2] / "docs" / "kick.md"
     text = page.read_text("utf-8")
@@ -345,7 +403,7 @@ def names(form: Callable[[str], Any], text: str) -> list[str | None]:
 
 @FORMS
 def test_a_fence_has_three_signs_behind_three_spaces_at_most_and_closes_with_as_many(
-    form: Callable[[str], Any],
+    twin: str, form: Callable[[str], Any]
 ) -> None:
     for sign, indent, many in itertools.product("`~", range(6), range(1, 7)):
         line = f"{' ' * indent}{sign * many}"
@@ -365,7 +423,9 @@ def test_a_fence_has_three_signs_behind_three_spaces_at_most_and_closes_with_as_
         (" \t```", False),
     ],
 )  # fmt: skip
-def test_what_stands_beside_the_signs_of_an_opening(form: Callable[[str], Any], line: str, opens: bool) -> None:
+def test_what_stands_beside_the_signs_of_an_opening(
+    twin: str, form: Callable[[str], Any], line: str, opens: bool
+) -> None:
     assert names(form, f"⫻a\n{line}\n⫻b\n") == (["a"] if opens else ["a", "b"])
 
 
@@ -377,7 +437,9 @@ def test_what_stands_beside_the_signs_of_an_opening(form: Callable[[str], Any], 
         ("```x", False), ("``` x", False), ("```\r\r", False), ("~~~", False), ("```~", False), ("```\v", False),
     ],
 )  # fmt: skip
-def test_what_stands_beside_the_signs_of_a_closing(form: Callable[[str], Any], line: str, closes: bool) -> None:
+def test_what_stands_beside_the_signs_of_a_closing(
+    twin: str, form: Callable[[str], Any], line: str, closes: bool
+) -> None:
     assert names(form, f"⫻a\n```\n⫻no\n{line}\n⫻b\n") == (["a", "b"] if closes else ["a"])
     assert names(form, f"⫻a\n```\n⫻no\n{line}") == ["a"]
 

@@ -1,4 +1,4 @@
-"""Base62 integers, single and in columns (section 3)."""
+"""Base62 integers, single and in columns, on both cores (section 3)."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests import vectors
-from tests.conftest import raised
-from tests.nslip.twins import outcome
+from tests.conftest import needs_both, raised
+from tests.nslip.twins import core_of, outcome
 from turnwire import DecodeError, EncodeError, Reason
-from turnwire.nslip import base62
 
 MAX = 2**64 - 1
 EDGES = sorted({0, MAX, *(62**power + step for power in range(11) for step in (-1, 0, 1))} - {-1})
 KNOWN = {0: "0", 10: "A", 61: "z", 62: "10", 3843: "zz", 3844: "100", MAX: "LygHa16AHYF"}
 
 
-def test_numbers_there_and_back() -> None:
-    assert {number: base62.encode(number) for number in KNOWN} == KNOWN
+@pytest.fixture
+def twin(core: Any) -> Any:
+    return core("nslip.base62")
+
+
+def test_numbers_there_and_back(twin: Any) -> None:
+    assert {number: twin.encode(number) for number in KNOWN} == KNOWN
     for number in EDGES:
-        digits = base62.encode(number)
-        assert base62.decode(digits) == base62.decode("0" * 40 + digits) == number
+        digits = twin.encode(number)
+        assert twin.decode(digits) == twin.decode("0" * 40 + digits) == number
 
 
 @vectors.cases("nslip_forms", kind="digits")
-def test_refused_digits(case: dict[str, Any]) -> None:
-    error = raised(DecodeError, base62.decode, case["digits"])
+def test_refused_digits(twin: Any, case: dict[str, Any]) -> None:
+    error = raised(DecodeError, twin.decode, case["digits"])
     assert (error.reason, error.offset, error.line, error.wire) == (case["error"], case["at"], 1, "nslip")
     assert str(error).isprintable()
 
@@ -52,8 +56,8 @@ def test_what_is_no_text_is_no_number(digits: Any) -> None:
         (None, Reason.WRONG_TYPE),
     ],
 )
-def test_refused_numbers(number: Any, reason: Reason) -> None:
-    caught = raised(EncodeError, base62.encode, number)
+def test_refused_numbers(twin: Any, number: Any, reason: Reason) -> None:
+    caught = raised(EncodeError, twin.encode, number)
     assert (caught.reason, caught.wire) == (reason, "nslip")
 
 
@@ -61,12 +65,12 @@ def test_refused_numbers(number: Any, reason: Reason) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 17, 1000])
-def test_columns_there_and_back(count: int) -> None:
+def test_columns_there_and_back(twin: Any, count: int) -> None:
     numbers = np.array((EDGES * 40)[:count], dtype=np.uint64)
-    texts = base62.encode_array(numbers)
+    texts = twin.encode_array(numbers)
     assert (texts.dtype, texts.shape) == (np.dtype("S11"), (count,))
-    assert texts.tolist() == [base62.encode(int(number)).encode() for number in numbers]
-    back = base62.decode_array(texts)
+    assert texts.tolist() == [twin.encode(int(number)).encode() for number in numbers]
+    back = twin.decode_array(texts)
     assert back.dtype == np.uint64
     assert back.tolist() == numbers.tolist()
 
@@ -88,9 +92,9 @@ def test_columns_there_and_back(count: int) -> None:
     ],
     ids=str,
 )
-def test_any_integers_are_taken(numbers: Any) -> None:
-    expected = [base62.encode(int(number)).encode() for number in numbers]
-    assert base62.encode_array(numbers).tolist() == expected
+def test_any_integers_are_taken(twin: Any, numbers: Any) -> None:
+    expected = [twin.encode(int(number)).encode() for number in numbers]
+    assert twin.encode_array(numbers).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -114,28 +118,28 @@ def test_any_integers_are_taken(numbers: Any) -> None:
     ],
     ids=str,
 )
-def test_refused_columns_of_numbers(numbers: Any, reason: Reason, path: str | None) -> None:
-    caught = raised(EncodeError, base62.encode_array, numbers)
+def test_refused_columns_of_numbers(twin: Any, numbers: Any, reason: Reason, path: str | None) -> None:
+    caught = raised(EncodeError, twin.encode_array, numbers)
     assert (caught.reason, caught.path, caught.wire) == (reason, path, "nslip")
 
 
 @pytest.mark.parametrize("width", [1, 2, 8, 11, 12, 15, 16, 17, 64])
-def test_texts_of_any_width(width: int) -> None:
-    numbers = [number for number in EDGES if len(base62.encode(number)) <= width]
-    digits = [base62.encode(number).encode() for number in numbers]
-    assert base62.decode_array(np.array(digits, dtype=f"S{width}")).tolist() == numbers
+def test_texts_of_any_width(twin: Any, width: int) -> None:
+    numbers = [number for number in EDGES if len(twin.encode(number)) <= width]
+    digits = [twin.encode(number).encode() for number in numbers]
+    assert twin.decode_array(np.array(digits, dtype=f"S{width}")).tolist() == numbers
     padded = [text.rjust(width, b"0") for text in digits]
-    assert base62.decode_array(np.array(padded, dtype=f"S{width}")).tolist() == numbers
+    assert twin.decode_array(np.array(padded, dtype=f"S{width}")).tolist() == numbers
 
 
-def test_texts_of_any_stride_and_without_width() -> None:
+def test_texts_of_any_stride_and_without_width(twin: Any) -> None:
     column = np.zeros(3, dtype=[("empty", "S0"), ("number", "i4")])["empty"]
-    assert outcome(base62.decode_array, column)[1:6:4] == (Reason.EMPTY_VALUE, "/0")
-    assert base62.decode_array(column[:0]).tolist() == []
+    assert outcome(twin.decode_array, column)[1:6:4] == (Reason.EMPTY_VALUE, "/0")
+    assert twin.decode_array(column[:0]).tolist() == []
     texts = np.array([b"1", b"!", b"zz", b"!", b"10"])
     texts.flags.writeable = False
-    assert base62.decode_array(texts[::2]).tolist() == [1, 3843, 62]
-    assert base62.decode_array(texts[::-2]).tolist() == [62, 3843, 1]
+    assert twin.decode_array(texts[::2]).tolist() == [1, 3843, 62]
+    assert twin.decode_array(texts[::-2]).tolist() == [62, 3843, 1]
 
 
 @pytest.mark.parametrize(
@@ -152,8 +156,8 @@ def test_texts_of_any_stride_and_without_width() -> None:
         ([b"0", b"1" + b"0" * 39], Reason.TOO_LARGE, "/1", 0),
     ],
 )
-def test_refused_texts(texts: list[bytes], reason: Reason, path: str, offset: int) -> None:
-    error = raised(DecodeError, base62.decode_array, np.array(texts))
+def test_refused_texts(twin: Any, texts: list[bytes], reason: Reason, path: str, offset: int) -> None:
+    error = raised(DecodeError, twin.decode_array, np.array(texts))
     assert (error.reason, error.path, error.offset, error.line) == (reason, path, offset, 1)
     assert error.wire == "nslip"
 
@@ -172,35 +176,39 @@ def test_refused_texts(texts: list[bytes], reason: Reason, path: str, offset: in
     ],
     ids=repr,
 )
-def test_only_one_dimension_of_bytes_is_read(texts: Any, text: str) -> None:
-    caught = raised(DecodeError, base62.decode_array, texts)
+def test_only_one_dimension_of_bytes_is_read(twin: Any, texts: Any, text: str) -> None:
+    caught = raised(DecodeError, twin.decode_array, texts)
     assert (caught.reason, caught.text) == (Reason.WRONG_TYPE, text)
 
 
+@needs_both
 @pytest.mark.parametrize("place", range(16))
 def test_every_byte_is_judged(place: int) -> None:
-    """All 256 bytes at every place of a text, as it is alone and behind others."""
+    """All 256 bytes at every place of a row, in the last row too, where no sixteen bytes may be read at once: behind
+    other rows it is what it is alone, in the third place."""
+    native, pure = (core_of(backend, "nslip.base62") for backend in ("native", "pure"))
     for byte in range(256):
         text = bytearray(b"0000000000000001")
         text[place] = byte
-        alone = outcome(base62.decode, bytes(text).rstrip(b"\0").decode("latin-1"))
-        found = outcome(lambda c: base62.decode_array(c).tolist(), np.array([b"1", b"1", bytes(text)], dtype="S16"))
-        if alone[0] == "value":
-            assert found == ("value", [1, 1, alone[1]])
+        alone, last = (np.array([*before, bytes(text)], dtype="S16") for before in ([], [b"1", b"1"]))
+        expected = outcome(lambda c: pure.decode_array(c).tolist(), alone)
+        assert outcome(lambda c: native.decode_array(c).tolist(), alone) == expected
+        if expected[0] == "value":
+            expected = ("value", [1, 1, *expected[1]])
         else:
-            assert (found[1], found[2], found[5]) == (alone[1], alone[2], "/2")
+            assert expected[5] == "/0"
+            expected = (*expected[:5], "/2", expected[6])
+        assert outcome(lambda c: native.decode_array(c).tolist(), last) == expected
 
 
+@needs_both
 @given(st.lists(st.binary(max_size=18) | st.text("019AZaz", max_size=13).map(str.encode), min_size=1))
-def test_a_column_is_read_as_its_texts_are(texts: list[bytes]) -> None:
+def test_twins_agree_on_texts(texts: list[bytes]) -> None:
+    native, pure = (core_of(backend, "nslip.base62") for backend in ("native", "pure"))
     column = np.array(texts)
-    found = outcome(lambda c: base62.decode_array(c).tolist(), column)
-    alone = [outcome(base62.decode, text.decode("latin-1")) for text in column.tolist()]
-    if found[0] == "value":
-        assert found[1] == [value for _, value in alone]
-    else:
-        first = next(place for place, one in enumerate(alone) if one[0] != "value")
-        assert (found[1], found[2], found[5]) == (alone[first][1], alone[first][2], f"/{first}")
+    assert outcome(lambda c: native.decode_array(c).tolist(), column) == outcome(
+        lambda c: pure.decode_array(c).tolist(), column
+    )
 
 
 def test_numpy_is_imported_only_for_columns() -> None:

@@ -39,6 +39,7 @@ def use(monkeypatch: pytest.MonkeyPatch, backend: str) -> Any:
     """Puts one core under the binary forms; gives that core."""
     core = twins.core_of(backend)
     monkeypatch.setattr(binary, "_core", core)
+    monkeypatch.setattr(binary, "base62", twins.core_of(backend, "nslip.base62"))
     return core
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
 from turnwire._backend import core_module
 from turnwire.errors import WireError
-from turnwire.nslip import base62
 from turnwire.nslip.spec import STRING_SLOTS, Act, FrameType, Slot
 
 MAX = 2**64 - 1
@@ -77,7 +76,8 @@ def kept_wires(draw: st.DrawFn) -> str:
 
 
 def _base62(number: int) -> str:
-    return base62.encode(number)
+    digits: str = core_of("pure", "nslip.base62").encode(number)
+    return digits
 
 
 # --- seeded loops, quick enough for hundreds of thousands of cases ----------------------------------------------------

@@ -19,7 +19,6 @@ _STUFFABLE = re.compile(rf"^(?=\\*{SIGIL})", re.M)
 _STRICT = re.compile(rf"[^\s/:{SIGIL}]+(?:/[^\s/:{SIGIL}]+)?(?::[^\s/{SIGIL}]+(?:/[^\s/{SIGIL}]+)?)?")
 _PARTS = re.compile(rf"([^\s/:{SIGIL}]*)(?:/([^\s/:{SIGIL}]*))?(?::([^\s/{SIGIL}]*)(?:/([^\s/{SIGIL}]*))?)?")
 _WHITE = re.compile(r"\s")
-_CONTENT, _RAW = PARTS.index("content"), PARTS.index("raw")
 _Header = tuple[str, str | None, str | None, str | None, str | None, str | None]
 
 
@@ -224,32 +223,6 @@ def split_qualifier(qualifier: str) -> tuple[str | None, str | None]:
         return None, None
     place, slash, index = qualifier.rpartition("/")
     return (place, index) if slash else (qualifier, None)
-
-
-class PartsOfText(Sequence[Any]):
-    """The parts of a section that was read, by their places in ``spec.PARTS``, cut out when they are asked for.
-
-    It keeps the whole document alive.
-    """
-
-    __slots__ = ("_body", "_end", "_header", "_start", "_stuffing", "_text")
-
-    def __init__(self, text: str, start: int, body: int, end: int, stuffing: bool) -> None:
-        self._text, self._start, self._body, self._end, self._stuffing = text, start, body, end, stuffing
-        self._header: _Header | None = None
-
-    def __getitem__(self, place: Any) -> Any:
-        if place == _RAW:
-            return self._text[self._start : self._end]
-        if place == _CONTENT:
-            content = self._text[self._body : content_end(self._text, self._body, self._end)]
-            return unstuffed(content) if self._stuffing else content
-        if self._header is None:
-            self._header = split(header_line(self._text, self._start, self._body))[0]
-        return self._header[place]
-
-    def __len__(self) -> int:
-        return len(PARTS)
 
 
 def unstuffed(content: str) -> str:

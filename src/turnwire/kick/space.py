@@ -12,13 +12,12 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from turnwire import message as contract
+from turnwire import _backend, message as contract
 from turnwire._lazy import Deferred
 from turnwire.contract import DocumentPlan, record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect_one_of
 from turnwire.fences import fence_behind
 from turnwire.kick.faults import SPACE_WORDS, encode_fault, input_source, space_fault
-from turnwire.kick.format import first_of, parse
 from turnwire.kick.sections import (
     Section,
     has_section,
@@ -36,7 +35,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from turnwire.kick import _format_py as _core
     from turnwire.kick.codec import Envelope
+else:
+    _core = _backend.load("kick.format")
 
     class Changes(TypedDict, total=False):
         """The arguments of ``replace``."""
@@ -191,7 +193,7 @@ def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = Fals
     expect_one_of(mode, "mode", ("strict", "lenient"))
     lenient = mode == "lenient"
     source = input_source(text)
-    first, start, sections, marks = parse(source, lenient, fences, stuffing)
+    first, start, sections, marks = _core.parse(source, lenient, fences, stuffing)
     preamble = source[first:start].decode()
     if not sections and not lenient and preamble and not preamble.isspace():
         raise space_fault(source, Reason.NO_SECTIONS, 0)
@@ -205,10 +207,10 @@ def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = Fals
 def first_section(text: str) -> Section | None:
     """The first section of a text, read leniently; None if there is none, or no text to be read."""
     try:
-        text.encode()
+        sections: list[Section] = _core.parse(text.encode(), True)[2]
     except UnicodeEncodeError:
         return None
-    return first_of(text)
+    return sections[0] if sections else None
 
 
 def section_text(

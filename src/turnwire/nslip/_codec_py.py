@@ -14,7 +14,7 @@ from typing import Any
 
 from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.nslip import message_methods as methods
-from turnwire.nslip.base62 import DIGIT, checked_integer, decode as decode_base62, written
+from turnwire.nslip._base62_py import DIGIT, checked_integer, decode as decode_base62, written
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
 from turnwire.nslip.spec import (
     BASE62_ALPHABET,

@@ -29,8 +29,8 @@ from turnwire import _backend
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.nslip import base62
+from turnwire.nslip._base62_py import checked_integer
 from turnwire.nslip._codec_py import kept_part, slot_part
-from turnwire.nslip.base62 import checked_integer
 from turnwire.nslip.spec import HEADER, HEADER_PREFIXES, PREFIX_SLOT, SCHEMA_VERSION, WIRE
 
 if TYPE_CHECKING:

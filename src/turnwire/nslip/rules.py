@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire.errors import EncodeError, Issue, Reason, expect
-from turnwire.nslip.base62 import checked_integer
+from turnwire.nslip._base62_py import checked_integer
 from turnwire.nslip.spec import HEADER, MAX_FRAME, MAX_INTEGER, SCHEMA_VERSION, SHORT_STRING, WIRE, Act, FrameType, Slot
 
 if TYPE_CHECKING:

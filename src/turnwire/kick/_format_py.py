@@ -1,4 +1,4 @@
-"""Space Format: finds the sections of a document and judges their headers.
+"""Space Format in plain Python: the readable twin of ``_native/kick/format.pyx``.
 
     document  = [BOM] preamble { section }            section = header body
     header    = SIGIL head [ ":" qualifier ] [ws] eol  SIGIL = U+2AFB at column 0
@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from turnwire.errors import Reason
 from turnwire.fences import fence_behind
 from turnwire.kick.faults import space_fault, utf8_fault
-from turnwire.kick.sections import AT_LINE_START, BOM, PartsOfText, Section, header_fault, header_line, split
+from turnwire.kick.sections import AT_LINE_START, BOM, Section, content_end, header_fault, header_line, split, unstuffed
 from turnwire.kick.spec import SIGIL
 
 
@@ -36,41 +36,29 @@ def parse(
     first = 1 if text.startswith(BOM) else 0
     if first and not lenient:
         raise space_fault(text, Reason.BOM, 0)
-    starts = [*(_fenced_starts(text, first) if fences else _starts(text, first)), len(text)]
+    starts = list(_fenced_starts(text, first) if fences else _starts(text, first))
+    starts.append(len(text))
     sections = []
     marks = []
     for start, end in pairwise(starts):
         body = text.find("\n", start, end) + 1 or end
         line = header_line(text, start, body)
-        fault = header_fault(line)  # without one there is no issue, either
-        if fault >= 0 and lenient:
-            issues = split(line)[1]
+        header, issues = split(line)
+        if lenient:
             if issues:
                 marks.append((start, issues))
-        elif fault >= 0 and line.strip():
-            raise space_fault(text, Reason.BAD_HEADER, start + 1 + fault)
-        elif fault >= 0:
-            raise space_fault(text, Reason.EMPTY_HEADER, start)
-        sections.append(_section(text, start, body, end, stuffing))
+        else:
+            fault = judge(line)
+            if fault >= 0 and line.strip():
+                raise space_fault(text, Reason.BAD_HEADER, start + 1 + fault)
+            if fault >= 0:
+                raise space_fault(text, Reason.EMPTY_HEADER, start)
+        section = Section.__new__(Section)
+        content = text[body : content_end(text, body, end)]
+        section._parts = *header, unstuffed(content) if stuffing else content, text[start:end]
+        sections.append(section)
     places = _in_bytes(text, [first, starts[0], *(place for place, _ in marks)])
     return places[0], places[1], sections, [(place, bits) for place, (_, bits) in zip(places[2:], marks, strict=True)]
-
-
-def first_of(text: str) -> Section | None:
-    """The first section of a document, read leniently; None if there is none."""
-    start = 1 if text.startswith(BOM) else 0
-    if not text.startswith(SIGIL, start):
-        start = text.find(AT_LINE_START, start) + 1
-        if not start:
-            return None
-    end = text.find(AT_LINE_START, start) + 1 or len(text)
-    return _section(text, start, text.find("\n", start, end) + 1 or end, end, False)
-
-
-def _section(text: str, start: int, body: int, end: int, stuffing: bool) -> Section:
-    section = Section.__new__(Section)
-    section._parts = PartsOfText(text, start, body, end, stuffing)
-    return section
 
 
 def _in_bytes(text: str, places: list[int]) -> list[int]:
