@@ -470,6 +470,15 @@ def encode(message):
     Raises EncodeError(wrong_type|negative|too_large|unknown_act|unknown_frame|unknown_slot|lone_surrogate) with the
     field in ``path``.
     """
+    return text_of(message)
+
+
+def text(message, strict=True):
+    """As :func:`encode`, whatever ``strict`` is: there is one way to write. Two arguments make it slower."""
+    return text_of(message)
+
+
+cdef inline text_of(message):
     cdef Writer w
     if not isinstance(message, SlipMessage):
         raise need_message(message)

@@ -40,8 +40,8 @@ def test_refused_digits(twin: Any, case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("digits", [b"1", 7, None])
-def test_what_is_no_text_is_no_number(digits: Any) -> None:
-    assert raised(DecodeError, base62.decode, digits).reason is Reason.WRONG_TYPE
+def test_what_is_no_text_is_no_number(twin: Any, digits: Any) -> None:
+    assert raised(DecodeError, twin.decode, digits).reason is Reason.WRONG_TYPE
 
 
 @pytest.mark.parametrize(

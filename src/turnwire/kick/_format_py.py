@@ -48,7 +48,7 @@ def parse(
             if issues:
                 marks.append((start, issues))
         else:
-            fault = judge(line)
+            fault = header_fault(line)
             if fault >= 0 and line.strip():
                 raise space_fault(text, Reason.BAD_HEADER, start + 1 + fault)
             if fault >= 0:

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from turnwire.kick import _format_py as _core
     from turnwire.kick.codec import Envelope
-else:
-    _core = _backend.load("kick.format")
 
     class Changes(TypedDict, total=False):
         """The arguments of ``replace``."""
@@ -49,6 +47,8 @@ else:
         bom: bool
         fences: bool
         stuffing: bool
+else:
+    _core = _backend.load("kick.format")
 
 
 ANSWER = "answer"

@@ -8,5 +8,5 @@ __version__ = "0.1.0"
 __all__, __getattr__, __dir__ = _lazy.attach(__name__)
 
 DESCRIPTOR = _contract.built_in(
-    "nslip", "nSLIP", _contract.TOKEN, message=".codec:SlipMessage", encode=".codec:encode_any", check=".rules:check"
+    "nslip", "nSLIP", _contract.TOKEN, message=".codec:SlipMessage", encode=".codec:text", check=".rules:check"
 )

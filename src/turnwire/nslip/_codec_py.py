@@ -326,6 +326,11 @@ def encode(message: SlipMessage) -> str:
     return "@" + "|".join(written_parts(message)) + "#"
 
 
+def text(message: SlipMessage, strict: bool = True) -> str:
+    """As :func:`encode`, whatever ``strict`` is: there is one way to write. Two arguments make it slower."""
+    return encode(message)
+
+
 def written_parts(message: SlipMessage) -> list[str]:
     """The fields of a message as they are between ``@`` and ``#``. Raises EncodeError at the first that cannot."""
     extra = _extra_parts(message)

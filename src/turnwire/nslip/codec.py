@@ -13,26 +13,23 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from turnwire.nslip._codec_py import SlipMessage, decode, decode_many, encode
+    from turnwire.nslip._codec_py import SlipMessage, decode, decode_many, encode, text
 else:
     _core = _backend.load("nslip.codec")
     SlipMessage = _core.SlipMessage
     decode = _core.decode
     encode = _core.encode
     decode_many = _core.decode_many
+    text = _core.text
+    CORE = _core
 
-__all__ = ["SlipMessage", "decode", "decode_many", "detect", "encode", "encode_any", "encode_many"]
+__all__ = ["SlipMessage", "decode", "decode_many", "detect", "encode", "encode_many", "text"]
 
 
 def detect(data: str | Buffer) -> bool:
     """True if one record looks like nSLIP: ``@``, a field prefix, a value. Never raises."""
     head = (record_bytes(data) or b"").lstrip()[:3]
     return head[:1] == b"@" and head[1:2].isalpha() and (head[2:3].isalnum() or head[2:3] == b'"')
-
-
-def encode_any(message: SlipMessage, strict: bool = True) -> str:
-    """As ``encode``, for any ``strict``: there is one way to write. ``encode`` has one argument, which is faster."""
-    return encode(message)
 
 
 def encode_many(messages: Iterable[SlipMessage]) -> bytes:

@@ -7,6 +7,7 @@ from turnwire.nslip._codec_py import (
     decode as decode,
     decode_many as decode_many,
     encode as encode,
+    text as text,
 )
 
 WIRE: str
