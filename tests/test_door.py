@@ -114,12 +114,12 @@ def learned(known):
     if not asked:
         asked.append(known)
         encode(Message())
-    return (lambda message: "good"), None, False, None, None
+    return (lambda message: "good"), None, None, None
 
 asked = []
 _, encode, _ = load("common.door").doors((), None, learned, len, len, len)
 assert encode(Message()) == "good"
-others = [(Message, None, None, False, None, None) for _ in range(1000)]  # in memory that was freed
+others = [(Message, None, None, None, None) for _ in range(1000)]  # in memory that was freed
 assert encode(Message()) == "good"
 """
 

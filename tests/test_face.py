@@ -72,8 +72,9 @@ MISTAKES = (
     "turnwire.sap.decode(b'').conversation = ''",
     "turnwire.kick.decode(b'').wire = 'sap'",
 )
-"""What checkers find. They cannot find a wrong name of a wire: a name may be that of a registered wire, and a ``str``
-that was read from somewhere is of the same type as a literal. Nor that of a column, which depends on the wire."""
+"""A program with the faults that checkers find. They cannot find a wrong name of a wire: a name may be that of a
+registered wire, and a ``str`` that was read from somewhere is of the same type as a literal. Nor that of a column,
+which depends on the wire."""
 
 
 def test_there_are_stubs() -> None:

@@ -27,7 +27,7 @@ def choose_simd(package: ModuleType, level: int) -> None:
 
 
 def messages(package: ModuleType, data: bytes) -> Any:
-    """What is read at each line of a text that is just CSP/1."""
+    """The result of reading at each line of a text that is just CSP/1."""
     (most, fields, key, fence), data = data[:4].ljust(4, b"\xff"), data[4:]
     bounds = tuple(value if value < 64 else 1 << 20 for value in (most * 8, fields, key))
     reader = load("csp.codec").Messages(data, bounds)

@@ -119,8 +119,10 @@ class Page:
         return self._browser.send(method, self._session, **parameters)
 
     def resize(self, width: int, height: int = 900) -> None:
-        """Gives the window another size."""
+        """Gives the window another size, and waits until the page has been drawn for it: what it has open or shut
+        by its width follows the event."""
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.run("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => drawn(0))))")
 
     def prefer(self, scheme: str) -> None:
         """Pretends that the reader prefers "light" or "dark" colours."""

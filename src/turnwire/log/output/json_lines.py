@@ -93,7 +93,7 @@ class JsonLines:
 
 @lru_cache(16)
 def _row_of(names: tuple[str, ...]) -> Any:
-    """What makes one row with these names of the values of its columns."""
+    """A function that makes one row of JSON of the values of columns with these names."""
     import msgspec
 
     renamed = {f"c{place}": name for place, name in enumerate(names)}
