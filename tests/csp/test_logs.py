@@ -10,6 +10,7 @@ from tests.csp.test_rules import DEFS, patch, result, task
 from turnwire import LIMITS, csp
 from turnwire.checklists import PASS
 from turnwire.csp.bulk import work
+from turnwire.csp.codec import preambles
 from turnwire.csp.faults import explain
 from turnwire.csp.logs import Replaying
 from turnwire.errors import Reason
@@ -173,3 +174,10 @@ def test_what_contradicts_c0_later_breaks_its_state(later: str, named: list[str]
     assert found.line("restate").status == PASS and len(found.line("restate").doubts) == 1
     faults = found.line("state").faults
     assert len(faults) == len(named) and all(name in fault.text for name, fault in zip(named, faults, strict=True))
+
+
+def test_a_fence_that_is_no_utf8_hides_no_preamble() -> None:
+    """It is text of the log, which nobody reads."""
+    data = b"DEF A = x\n```\xe3x\nDEF B = y\n```\n" + task().encode()
+    assert [record.defs for _, _, record in preambles(data)] == [{"A": "x"}, {"B": "y"}]
+    assert conform("csp", data).records == 1

@@ -125,6 +125,8 @@ class PreambleReader(StrictReader):
             self.preambles.append((start, stop - start, record))
 
     def found(self, start: int, stop: int, code: int, spans: list[Span], extras: Table) -> None:
+        if code != PREAMBLE:  # a fence may be no UTF-8
+            return
         try:
             super().found(start, stop, code, spans, extras)
         except DecodeError as error:
