@@ -11,10 +11,12 @@ import pickle
 import random
 import sqlite3
 import struct
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,6 +32,7 @@ from turnwire import LIMITS, DecodeError, Reason
 from turnwire.errors import FileRefused
 from turnwire.log import plan, read_block
 from turnwire.log.input import reading
+from turnwire.log.input.compression import Decompressed
 from turnwire.read.contents import contents
 
 zstandard = pytest.importorskip("zstandard")
@@ -307,6 +310,29 @@ def test_bombs_stop_at_the_ratio(form: str) -> None:
     assert row["fault"] <= len(stored)
     harmless = FORMS[form](zeros[: 1 << 20])
     assert list(everything(scan_nslip(harmless, limits=LIMIT))[1]) == []
+
+
+def bomb(form: str) -> bytes:
+    """Zeros, as small as a form has them: blocks of bzip2 have 46 MB in some 40 bytes, those of zstd 128 KiB in 4."""
+    if form == "zstd":
+        block = (0x20000 << 3 | 2).to_bytes(3, "little") + b"\0"
+        return b"\x28\xb5\x2f\xfd\0\x38" + block * 1000
+    return FORMS[form](b"\0" * (140 << 20))
+
+
+@pytest.mark.parametrize("form", ["gzip", "bzip2", "zstd"])
+def test_a_bomb_takes_little_memory(form: str) -> None:
+    stored, view = io.BytesIO(bomb(form)), bytearray(1 << 16)
+    tracemalloc.start()
+    try:
+        found = Decompressed(form, SimpleNamespace(into=stored.readinto), LIMITS)
+        while found.into(memoryview(view)):
+            pass
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.fault is not None and found.fault.reason is Reason.RATIO_TOO_HIGH
+    assert peak < 80 << 20
 
 
 @pytest.mark.parametrize("more", [-2, -1, 0, 1])

@@ -143,12 +143,14 @@ class _TooLarge(Exception):
 
 
 class _Kind(NamedTuple):
-    """A kind of compression. part: the word for one of several streams; piece: bytes that are given at once, few enough
-    that what they say fits into memory; where they fail, it is lost, but of gzip; reader: (limits) -> a function that
-    makes the decompressor of a stream that begins so, and its errors."""
+    """A kind of compression. part: the word for one of several streams; piece: bytes that are given at once; where they
+    fail, what they say is lost, but of gzip; most: () or (bytes that come out at once), without which a piece is so
+    small that what it says fits into memory; reader: (limits) -> a function that makes the decompressor of a stream
+    that begins so, and its errors."""
 
     part: str
     piece: int
+    most: tuple[int, ...]
     reader: Callable[[Limits], tuple[Callable[[bytes], Any], Any]]
 
 
@@ -190,10 +192,10 @@ def _zstd(limits: Limits) -> tuple[Callable[[bytes], Any], Any]:
 
 
 _KINDS = {
-    "gzip": _Kind("member", _CHUNK, _gzip),
-    "bzip2": _Kind("stream", 256, _bzip2),
-    "xz": _Kind("stream", 256, _xz),
-    "zstd": _Kind("frame", 2048, _zstd),
+    "gzip": _Kind("member", _CHUNK, (_OUT,), _gzip),
+    "bzip2": _Kind("stream", 256, (_OUT,), _bzip2),
+    "xz": _Kind("stream", 256, (_OUT,), _xz),
+    "zstd": _Kind("frame", 1024, (), _zstd),
 }
 
 
@@ -201,7 +203,8 @@ class Decompressed:
     """The decompressed bytes of an input, through ``into`` as of any input. ``fault``: why it ended, if not well.
 
     ``_data``: compressed bytes that are there and not read yet, of which the first is at ``_place``; ``_stream``: the
-    decompressor of the member, frame or stream that is being read, None between two; ``_number``: how many began.
+    decompressor of the member, frame or stream that is being read, None between two; ``_full``: it may have more to say
+    of what it was given; ``_number``: how many began.
     """
 
     def __init__(self, kind: str, source: Bytes, limits: Limits) -> None:
@@ -213,13 +216,14 @@ class Decompressed:
         self._scratch = memoryview(bytearray(_CHUNK))
         self._data, self._place, self._ended = b"", 0, False
         self._stream: Any = None
+        self._full = False
         self._number = self._out = 0
         self._ready = memoryview(b"")
 
     def into(self, view: memoryview, /) -> int | None:
         """Fills a part of the view: how many bytes; 0 at the end, None if there are none for the moment."""
         while not self._ready and self.fault is None:
-            if not self._ended and len(self._data) < (_LONGEST_HEAD if self._stream is None else 1):
+            if not (self._ended or self._full) and len(self._data) < (_LONGEST_HEAD if self._stream is None else 1):
                 count = self._source.into(self._scratch)
                 if count is None:
                     return None
@@ -260,21 +264,22 @@ class Decompressed:
             except _TooLarge as error:
                 return self._broken(Reason.WINDOW_TOO_LARGE, place, str(error))
             self._number += 1
-        if not data:
+        if not data and not self._full:
             return self._broken(Reason.CUT_OFF, place, "the compressed data is cut off")
-        stream, piece = self._stream, self._take(min(self._of.piece, len(data)))
+        stream, piece = self._stream, b"" if self._full else self._take(min(self._of.piece, len(data)))
         before = stream.copy() if self.kind == "gzip" else None
         try:
-            out: bytes = stream.decompress(piece)
+            out: bytes = stream.decompress(piece, *self._of.most)
         except self._errors as error:
             out, good = (b"", 0) if before is None else _before_fault(before, piece)
             large = "Memory usage limit" in str(error)
             self._broken(Reason.WINDOW_TOO_LARGE if large else Reason.BAD_COMPRESSION, place + good, str(error))
             return out
-        if stream.eof:
-            self._data = stream.unused_data + self._data
-            self._place -= len(stream.unused_data)
-            self._stream = None
+        left = stream.unused_data if stream.eof else getattr(stream, "unconsumed_tail", b"")
+        self._data = left + self._data
+        self._place -= len(left)
+        self._full = len(out) in self._of.most and not stream.eof
+        self._stream = None if stream.eof else stream
         return out
 
     def _within_ratio(self, chunk: bytes) -> bytes:
