@@ -131,6 +131,22 @@ def test_a_message_of_any_wire_is_one(backend: str) -> None:
         assert (turnwire.Message in cls.__mro__) == is_message
 
 
+def test_a_method_of_a_base_can_be_replaced(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As mocks do, and back: what an object was asked for before is not kept."""
+    messages = [one for one in samples(backend).values() if isinstance(one, turnwire.Message)]
+    before = [one.to_dict() for one in messages]
+    for base in {base for one in messages for base in type(one).__mro__ if "to_dict" in vars(base)}:
+        if base.__module__.startswith("turnwire._native"):
+            continue
+        for value in ({"one": 1}, {"other": 2}):
+            with monkeypatch.context() as patch:
+                patch.setattr(base, "to_dict", lambda self, value=value: value)
+                for one in messages:
+                    own = next(each for each in type(one).__mro__ if "to_dict" in vars(each))
+                    assert (one.to_dict() == value) == (own is base)
+            assert [one.to_dict() for one in messages] == before
+
+
 def test_a_dict_has_just_what_a_message_writes(backend: str) -> None:
     """A field that is missing or wrong is refused; so is one that nobody knows, unless it comes back."""
     tried = dict.fromkeys(("missing", "wrong", "refused", "kept"), 0)
