@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import logging
 import os
 import pickle
 import sqlite3
@@ -134,6 +135,20 @@ async def test_an_isolated_handler_is_ended() -> None:
         assert nothing.constitutional_evidence.alignment == "VALID"
         pids = {(await client.call(name, {"how": "well"}))["pid"] for name in ("work.apart", "work.apart.coroutine")}
         assert len(pids) == 2 and os.getpid() not in pids
+
+
+async def test_what_an_isolated_handler_raises_is_logged_by_its_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the process of the agent, whose handlers of logging may need its threads and sockets."""
+    told: list[logging.LogRecord] = []
+    monkeypatch.setattr(logging.getLogger("turnwire.sap"), "handle", told.append)
+    agent = isolated()
+    async with agent:
+        for how in ("raise", "refuse in part", "refuse"):
+            await agent.call(task("work.apart", {"how": how}))
+    assert [("secret detail" in one.getMessage(), "pickle" in one.getMessage()) for one in told] == [
+        (True, False),
+        (False, True),
+    ]
 
 
 @pytest.mark.parametrize("same", [lambda one: pickle.loads(pickle.dumps(one)), copy.copy, copy.deepcopy])

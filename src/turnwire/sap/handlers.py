@@ -22,6 +22,7 @@ import signal
 import stat
 import sys
 import threading
+import traceback
 import warnings
 from bisect import insort
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -477,7 +478,7 @@ class Process:
         if self._ended:
             process.kill()
         try:
-            value, refused = coming.recv()
+            value, refused, told = coming.recv()
         except EOFError:
             process.join()  # it is dead, or on its way
             raise Refusal(ErrorCode.INTERNAL, f"its process ended with exit code {process.exitcode}") from None
@@ -486,6 +487,8 @@ class Process:
             process.join(LEAVING)
             process.kill()  # a process that gave its value and does not end
             process.join()
+        if told:  # here, since its process has no other thread and no socket that a handler of logging may need
+            _log.error("an isolated handler failed: %s", told)
         if refused is not None:
             raise refused
         return value
@@ -498,7 +501,8 @@ class Process:
 
 
 def _serve(call: Callable[..., Any], values: tuple[Any, ...], going: Any) -> None:
-    """Runs in the process, and sends the value, or the Refusal of what was raised, or of what does not pickle."""
+    """Runs in the process, and sends the value, or the Refusal of what was raised, or of what does not pickle, and what
+    its log is to say."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -509,17 +513,16 @@ def _serve(call: Callable[..., Any], values: tuple[Any, ...], going: Any) -> Non
 
     try:
         made = call(*values)
-        going.send((asyncio.run(awaited(made)) if inspect.isawaitable(made) else made, None))
+        going.send((asyncio.run(awaited(made)) if inspect.isawaitable(made) else made, None, ""))
     except BaseException as error:
-        refused = error if isinstance(error, Refusal) else None
-        if refused is None:
-            _log.exception("an isolated handler failed")
+        refused, told = error, ""
+        if not isinstance(refused, Refusal):
             refused = Refusal(ErrorCode.INTERNAL, f"{type(error).__name__} in an isolated handler")
+            told = traceback.format_exc()
         try:
-            going.send((None, refused))
-        except Exception:  # its details stay here
-            _log.exception("the details of a refusal cannot leave their process")
-            going.send((None, Refusal(refused.code, refused.message)))
+            going.send((None, refused, told))
+        except Exception:  # its details stay there
+            going.send((None, Refusal(refused.code, refused.message), traceback.format_exc()))
 
 
 def _close_sockets() -> None:
