@@ -226,6 +226,9 @@ def test_a_dataclass_may_have_fields_named_as_common_columns(
         subject: str
         time: int = 3
 
+        def __post_init__(self) -> None:
+            assert self.subject + "", "a value of another type is no text"
+
     monkeypatch.setattr(registry, "_known", turnwire.wires())
     parts = {"package": __name__, "style": "token", "title": "", "prompt": str, "check": lambda message: []}
     form = re.compile(rb"<<(\w+):(\w+)>>")
@@ -250,6 +253,7 @@ def test_a_dataclass_may_have_fields_named_as_common_columns(
         ({"sender": "ada", "subject": "b", "more": 1}, "unknown_key", "/more"),
         ({"sender": 5, "subject": "b"}, "wrong_type", "/sender"),
         ({"sender": "ada", "subject": "<"}, "wrong_type", None),
+        ({"sender": "ada", "subject": 5}, "wrong_type", None),  # of which the class raises a TypeError
     ):
         error = raised(DecodeError, Ping.from_dict, fields)
         assert (error.reason, error.path) == (reason, path)

@@ -290,7 +290,11 @@ def made(cls: type, fields: Mapping[str, Any]) -> Any:
         arguments = [one for one in signature(cls).parameters.values() if one.kind in named]
         required = [one.name for one in arguments if one.default is one.empty]
         expect_fields(fields, cls, wire.name, required, [one.name for one in arguments])
-        found = cls(**fields)
+        try:
+            found = cls(**fields)
+        except TypeError as error:
+            text = f"these are not the values of a {cls.__name__}: {error}"
+            raise DecodeError(Reason.WRONG_TYPE, text, wire=wire.name) from error
         _expect_same_types(found, wire)
     if not isinstance(found, cls):
         raise DecodeError(Reason.UNKNOWN_KIND, f"this is {type(found).__name__}, not {cls.__name__}", wire=wire.name)
