@@ -463,3 +463,9 @@ def test_damaged_ones_are_rejects() -> None:
     small = turnwire.scan((SHEET * 9).encode(), limits=turnwire.LIMITS._replace(message=60))
     list(small)
     assert small.rejects.rows()[0]["reason"] == "message_too_large"
+
+
+@pytest.mark.parametrize("rules", [(), [], (1,)])
+def test_pairs_are_more_than_their_rules(rules: Any) -> None:
+    with pytest.raises(TypeError, match="Pairs"):
+        Wire("odd", title="", package=__name__, style=LINES, pairs=rules, **dict.fromkeys(NEEDED, str))

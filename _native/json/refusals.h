@@ -1,5 +1,5 @@
 /* Judges an object that was read: of which wire it is a message, or why that wire refuses it, and where. What is not certain,
- * the wires' own reading decides (Judgement.whole of json/plan.py).
+ * the wires' own reading decides (Classifier.whole of json/plan.py).
  *
  * The needs of a variant stand in the order in which `decode` checks them: the first that is not met gives reason and place.
  * An object that no wire takes is a reject of the first that claims it, by its table of signs. */

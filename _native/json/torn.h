@@ -1,4 +1,4 @@
-/* Judges damaged JSON: of which wire it was a message, why it is no JSON object, and where. The answer is that of Judgement.torn
+/* Judges damaged JSON: of which wire it was a message, why it is no JSON object, and where. The answer is that of Classifier.torn
  * in json/plan.py, whose torn_of is asked only about wires of which this is not certain.
  *
  * A wire is known by its signs: keys in quotes and beginnings of their strings (Sign in json/plan.py), compiled into one table

@@ -170,6 +170,8 @@ class Wire:
             raise TypeError(f"the wire {name} lacks {', '.join(missing)}")
         if strange := [one for one in references if one not in (*_NEEDED, *self._optional)]:
             raise TypeError(f"a Wire has no {', '.join(strange)}")
+        if isinstance(rules := references.get("pairs"), list) or type(rules) is tuple:
+            raise TypeError(f"pairs of the wire {name} must be a turnwire.pairs.Pairs, not a {type(rules).__name__}")
         self.name, self.title, self.package, self.style = name, title, package, style
         self._references = {**dict.fromkeys(self._optional), **references}
 

@@ -35,7 +35,7 @@ _MARKED = {  # what the rules of ``turnwire.sap`` may have to say something abou
     ("Artifact", "uri"): "at",
     ("ConstitutionalEvidence", "citations"): "at",
 }
-_CALM = {("Result", "status"): ("SUCCEEDED",), ("ConstitutionalEvidence", "alignment"): ("VALID", "ESCALATE")}
+_CLEAN = {("Result", "status"): ("SUCCEEDED",), ("ConstitutionalEvidence", "alignment"): ("VALID", "ESCALATE")}
 _reader = json_text.reader(WIRE, KEYS)
 
 
@@ -43,7 +43,7 @@ def _rows(table: Table, core: Any) -> Iterator[Row]:
     for field in table.fields:
         place = table.name, field.name
         of_table = partial(_rules, core=core)
-        yield row_of(field, field.need == MUST, of_table, _MARKED.get(place, ""), _CALM.get(place, ()))
+        yield row_of(field, field.need == MUST, of_table, _MARKED.get(place, ""), _CLEAN.get(place, ()))
 
 
 _made: dict[tuple[Any, str], Any] = {}
