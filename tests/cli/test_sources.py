@@ -249,6 +249,12 @@ def test_a_file_of_another_format_is_named(tmp_path: Path, command: str, what: s
     assert done.code == 0
 
 
+def test_a_command_names_formats_only_where_it_reads_them(tmp_path: Path) -> None:
+    log = put(tmp_path / "a.jsonl", FOREIGN["claude_code"] + "\n")
+    assert f"{log}: there are records of other formats: claude_code 1 (turnwire usage," in turnwire("tokens", log).err
+    assert turnwire("tokens", "--wire", "formats", log).code == 2
+
+
 @pytest.mark.parametrize("text", ['{"name": "x", "version": "1.0.0", "dependencies": {}}', "prose", "[1, 2]"])
 def test_other_text_gets_no_hint(tmp_path: Path, text: str) -> None:
     log = put(tmp_path / "a.json", text + "\n")

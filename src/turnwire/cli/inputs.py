@@ -182,12 +182,19 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
         first = f" in the first {LOOKED_AT >> 20} MiB" if len(beginning) == LOOKED_AT else ""
         return f"there are records of other wires: {counts}{first} (without {option}: all)"
     if counts := wires_in(beginning, FORMATS):
-        return f"there are records of other formats: {counts} ({option} formats, turnwire usage, turnwire show)"
+        asked = f"{option} formats, " if _takes_formats() else ""
+        return f"there are records of other formats: {counts} ({asked}turnwire usage, turnwire show)"
     if len(beginning) == LOOKED_AT and b"\n" not in beginning:
         return f"its first line has more than {LOOKED_AT >> 20} MiB; a message has at most {LIMITS.message >> 20}"
     chat = _CHAT.search(beginning)
     what = "damaged items of Codex, or of OpenAI's Responses API" if chat and chat[1] else "a chat transcript"
     return f"looks like {what}, not like a message of these wires" if chat else None
+
+
+def _takes_formats() -> bool:
+    """True if the command that runs can be told to read formats."""
+    context = click.get_current_context(silent=True)
+    return context is None or any(FORMATS in getattr(one.type, "choices", ()) for one in context.command.params)
 
 
 def wire_of(names: Sequence[str], wire: str | None) -> str | None:
