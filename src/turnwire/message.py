@@ -7,7 +7,7 @@ The built-in wires give the values themselves. A message of a registered wire ha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from importlib import import_module
 
 from turnwire import registry
@@ -181,7 +181,7 @@ class _Scanned:
         return self.convert(value if isinstance(value, str) else int(value))
 
 
-@cache
+@lru_cache(1024)  # classes that a program makes again and again are let go
 def _is_field(cls: Any, name: str) -> bool:
     """True if a class, or one that it inherits from, has a field of that name: it is annotated."""
     return any(name in _annotations(base) for base in cls.__mro__)
