@@ -55,12 +55,12 @@ def counted(source: Path, cases: Iterable[Case], size: int = SIZE) -> dict[str, 
         plan = [(case.log, case.wire) for case in cases]
         (folder / "plan").write_text(json.dumps(plan))
         parts = callgrind.counted(source, __file__, "--scan", name)
-    expected = 3 * len(cases) + 1
+    expected = 6 * len(cases) + 1
     if len(parts) != expected:
         raise RuntimeError(f"callgrind gave {len(parts)} figures, not {expected}")
+    work = parts[1::2]  # what stands between is preparation
     return {
-        str(case): (parts[3 * number + 2] - parts[3 * number + 1]) / sizes[case.log]
-        for number, case in enumerate(cases)
+        str(case): (work[3 * number + 2] - work[3 * number + 1]) / sizes[case.log] for number, case in enumerate(cases)
     }
 
 
@@ -78,7 +78,7 @@ def _write(folder: Path, logs: Iterable[str], size: int) -> dict[str, int]:
 
 
 def _scan(folder: Path) -> None:
-    """The process whose instructions are counted: three scans of each case, a mark behind each."""
+    """The process whose instructions are counted: three scans of each case, a mark before and behind each."""
     import gc
 
     import turnwire
@@ -91,9 +91,12 @@ def _scan(folder: Path) -> None:
             gc.collect()
             if number == 0:
                 gc.freeze()
+            gc.disable()  # when it runs depends on all that went before
+            callgrind.mark()
             for _ in turnwire.scan(str(folder / f"{log}.{number}"), wire=wire):
                 pass
             callgrind.mark()
+            gc.enable()
 
 
 def table(figures: Mapping[str, float], against: Mapping[str, float] | None = None) -> str:
