@@ -33,8 +33,7 @@ ifeq ($(filter suite-%,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint typecheck gate golden bench fuzz soak sanitize mutate dist site constraints clean \
-        suite-pure suite-native suite-log suite-above suite-rest
+.PHONY: help setup build demo test lint typecheck gate golden bench fuzz soak sanitize mutate dist site constraints clean
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -100,25 +99,19 @@ ifneq ($(TURNWIRE_PURE),)
 SUITES := $(filter-out pure,$(SUITES))
 endif
 CORE := $(if $(PURE),1,0)
-LOG := tests/log tests/read tests/convert tests/csp
-ABOVE := $(addprefix tests/,cli distributed fuzz ledger packaging prompts report sap session tokens)
+PART-pure := $(TESTED) -m "not once and not packaging and not soak"
+PART-native := $(TESTED)
+PART-log := tests/log tests/read tests/convert tests/csp
+PART-above := $(addprefix tests/,cli distributed fuzz ledger packaging prompts report sap session tokens)
+PART-rest := tests $(addprefix --ignore=,$(PART-log) $(PART-above))
 RUN = $(PY) -m pytest -p no:cacheprovider $(ARGS)
-OR_NONE = || [ $$? -eq 5 ]
 
 test: $(VENV)/.extra-test $(NATIVE) ## run the whole suite, on the native core and again in pure Python
 	@sh .ci/browser
 	@$(MAKE) --no-print-directory -k -j $(words $(SUITES)) $(if $(filter output-sync,$(.FEATURES)),-O) $(addprefix suite-,$(SUITES))
 
-suite-pure:
-	@TURNWIRE_PURE=1 TURNWIRE_PURE_HALF=1 $(RUN) $(TESTED) -m "not once and not packaging and not soak" $(OR_NONE)
-suite-native:
-	@TURNWIRE_PURE=$(CORE) $(RUN) $(TESTED)
-suite-log:
-	@TURNWIRE_PURE=$(CORE) $(RUN) $(LOG) $(OR_NONE)
-suite-above:
-	@TURNWIRE_PURE=$(CORE) $(RUN) $(ABOVE) $(OR_NONE)
-suite-rest:
-	@TURNWIRE_PURE=$(CORE) $(RUN) tests $(addprefix --ignore=,$(LOG) $(ABOVE)) $(OR_NONE)
+suite-%:
+	@TURNWIRE_PURE=$(if $(filter pure,$*),1 TURNWIRE_PURE_HALF=1,$(CORE)) $(RUN) $(PART-$*) $(if $(filter native,$*),,|| [ $$? -eq 5 ])
 
 soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long: make soak TESTED=tests/nslip EXAMPLES=200000
 	HYPOTHESIS_PROFILE=soak SOAK_EXAMPLES=$(or $(EXAMPLES),20000) $(RUN) $(TESTED) -m "not packaging"
