@@ -12,22 +12,12 @@ from hypothesis import given, strategies as st
 from tests import vectors
 from tests.conftest import needs_both, raised, refusal
 from tests.json_text.test_read import JSON
-from tests.sstp.examples import example, real
+from tests.sstp.examples import example
 from turnwire import sstp as package
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.sstp import codec
 from turnwire.sstp.codec import findings
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, PAYLOADS, Kind
-
-
-def test_real_messages(sstp):
-    for value in real():
-        text = json.dumps(value)
-        message = sstp.decode(text)
-        assert sstp.check(message) == []
-        assert json.dumps(json.loads(sstp.encode(message))) == text
-    kinds = [value["header"]["kind"] for value in real()]
-    assert len(kinds) == 16 and kinds.count("query") == 6
 
 
 def test_unknown_fields_null_and_order_survive(sstp):
@@ -93,26 +83,10 @@ def test_detect(sstp, case):
     assert sstp.detect(b"\xff\xfe") is False
 
 
-@pytest.mark.parametrize(
-    ("labels", "days"),
-    [
-        (["retention:123456789d"], 123456789),
-        (["retention:1234567890d"], None),
-        (["retention:7d", "retention:30d"], 7),
-        (["retention:30d", "retention:7d", "x"], 7),
-        (["retention:0d"], 0),
-        (["retention:d", "retention:-1d", "retention:1.5d", "Retention:1d"], None),
-        ([], None),
-        (None, None),
-        (["retention:\u0663d"], None),
-        (["retention:3"], None),
-        ([7], None),
-        ("retention:7d", None),
-    ],
-)
-def test_days_of_retention(labels, days):
-    made = package.Knowledge({**example(Kind.KNOWLEDGE)["header"], "policy_labels": labels}, {})
-    assert made.retention_days == days
+@vectors.cases("sstp_forms", kind="retention")
+def test_days_of_retention(case):
+    header = {**example(Kind.KNOWLEDGE)["header"], "policy_labels": case["labels"]}
+    assert package.Knowledge(header, {}).retention_days == case["days"]
 
 
 # --- anything at all -------------------------------------------------------------------------------------------------
