@@ -30,7 +30,7 @@ PRIORITY P1
 @vectors.cases("csp_forms", kind="forgiven")
 def test_what_is_forgiven(case: dict[str, Any]) -> None:
     message = csp.decode(case["text"], mode="lenient")
-    assert message == csp.decode(GOOD)
+    assert message == csp.decode(case.get("good", GOOD))
     assert message.issues
     raised(turnwire.DecodeError, csp.decode, case["text"])
 
@@ -77,49 +77,6 @@ def line(form: str, key: str, value: str) -> str:
     for mark, said in (("{0:t}", key.title()), ("{0:l}", key.lower()), ("{0}", key)):
         form = form.replace(mark, said)
     return form.replace("{1}", value)
-
-
-PATCH = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF X = a b\n- DEF Y\nAPPLY -> C1\n"
-FILE = """CSP/1
-FROM A
-TO B
-CTX C0
-INTENT FILE
-
-FILEOP F1 CREATE
-PATH a.txt
-CONTENT
-<<<
- one
-
-two
->>>
-"""
-
-
-@pytest.mark.parametrize(
-    ("good", "text"),
-    [
-        (PATCH, PATCH.replace("+ DEF", "+DEF")),
-        *((PATCH, PATCH.replace("X = ", f"X{sign}")) for sign in ("=", ":=", ": ")),
-        (PATCH, PATCH.replace("+ DEF", "- + DEF")),
-        (PATCH, PATCH.replace("+ DEF X = a b", "- `+ DEF X = a b`").replace("- DEF Y", "- `- DEF Y`")),
-        (PATCH, PATCH.replace("APPLY -> C1", "APPLY: C1")),
-        (PATCH, PATCH.replace("APPLY -> C1", "apply → `C1`")),
-        (PATCH, PATCH.replace("BASE C0", "BASE: C0")),
-        (PATCH, PATCH.replace("+ DEF", "  + DEF").replace("- DEF Y", "  - DEF Y  ")),
-        (FILE, FILE.replace("CREATE", "create")),
-        (FILE, FILE.replace("F1 CREATE", "F1: CREATE")),
-        (FILE, FILE.replace("CONTENT\n", "CONTENT ")),
-        (FILE, FILE.replace("CONTENT\n", "CONTENT: ")),
-        (FILE, FILE.replace("<<<", "<<< ").replace(">>>", ">>> ")),
-        *((FILE, "".join(f"{indent}{line}\n" for line in FILE.splitlines())) for indent in ("  ", "\t")),
-    ],
-)
-def test_what_is_forgiven_in_patches_and_files(good: str, text: str) -> None:
-    message = csp.decode(text, mode="lenient")
-    assert message == csp.decode(good) and message.issues
-    raised(turnwire.DecodeError, csp.decode, text)
 
 
 @pytest.mark.parametrize(

@@ -190,28 +190,10 @@ def test_templates(csp_core: Any, text: str) -> None:
     assert isinstance(csp.parse(text.split("\n\n")[0] + "\n").records[0], csp.Template)
 
 
-@pytest.mark.parametrize(
-    ("flags", "good"),
-    [
-        ("", True),
-        ("!prose", True),
-        (" DATA ONLY", True),
-        (" data only", False),
-        ("a ", False),
-        ("a; b", False),
-        ("a;b c", True),
-        (" Az", False),
-        (" zA", False),
-        (" aA", False),
-        (" A{[`@", True),
-        ("\ta", False),
-        ("  A", False),
-        ("x" * 257, False),
-    ],
-)
-def test_flags(csp_core: Any, flags: str, good: bool) -> None:
-    assert are_flags(flags.encode()) is good
-    assert (fill(csp_core, f"CSP/1;{flags}\n".encode())[0]["intent"] == [8]) is good
+@written("no template")
+def test_what_are_no_flags(csp_core: Any, text: str) -> None:
+    assert not are_flags(text[len("CSP/1;") : -1].encode())
+    assert fill(csp_core, text.encode())[0]["intent"] != [8]
 
 
 LINES = [

@@ -93,27 +93,6 @@ def test_replay_is_idempotent(store):
     assert kept(store) == before
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        (patch(3, ctx="C9"), ("ctx_unknown", "C9")),
-        (csp.message("A", "B", "C7", csp.Task("T2", {"REQ": "x"})), ("ctx_unknown", "C7")),
-        (patch(1, ("+", "X", "y")), ("patch_id_reused", "P1")),
-        (patch(1, ("+", "T", "tests/"), sender="OTHER"), ("patch_id_reused", "P1")),
-        (patch(3, base="C1"), ("base_not_head", "P3")),
-        (patch(3, base="C9", ctx="C0"), ("base_not_head", "P3")),
-        (patch(3, apply="C1"), ("checkpoint_exists", "P3")),
-        (patch(3, apply="C2"), ("checkpoint_exists", "P3")),
-        (patch(3, ("+", "X", "1"), ("~", "X", "2")), ("op_conflict", "P3")),
-        (patch(3, ("+", "X", "1"), ("+", "SRC", "2")), ("def_exists", "P3")),
-        (patch(3, ("+", "X", "1"), ("-", "LIB")), ("def_missing", "P3")),
-        (patch(3, base="C1", apply="C1"), ("base_not_head", "P3")),
-    ],
-)
-def test_refusals_change_nothing(store, message, expected):
-    assert refused(store, message) == expected
-
-
 def test_ids_are_opaque(store):
     store.apply(csp.message("A", "B", "C2", csp.Patch("P001", "C2", [], "C02")))
     store.apply(csp.message("A", "B", "C02", csp.Generic("MEM", "M1", text="no letter of its own")))
