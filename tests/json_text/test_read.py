@@ -27,7 +27,7 @@ def refusal(core, data, limits=LIMITS):
     return raised(DecodeError, core.Reader("sstp", ("a", "header")).read, data, limits)
 
 
-@vectors.cases("json_text")
+@vectors.cases("json_text", kind=None)
 def test_refusals_say_why_and_where(core, case):
     data = bytes.fromhex(case["hex"]) if "hex" in case else case["text"].encode()
     error = refusal(core("json.text"), data)
@@ -37,59 +37,38 @@ def test_refusals_say_why_and_where(core, case):
     assert error.text and "{what}" not in error.text
 
 
-@pytest.mark.parametrize(
-    ("data", "reason", "offset"),
-    [
-        (b'{"a":123456}', "number_too_long", 5),
-        (b'{"a":-123456}', "number_too_long", 5),
-        (b'{"a":[[[]]]}', "too_deep", 7),
-        (b'{"a":{"b":{"c":{}}}}', "too_deep", 15),
-        (b'{"123456789":1}', "key_too_long", 1),
-        (b'{"\\u0061abc":1}', "key_too_long", 1),
-        (b'{"a":"' + b"x" * 200 + b'"}', "message_too_large", 200),
-    ],
-)
-def test_limits(core, data, reason, offset):
-    error = refusal(core("json.text"), data, SMALL)
-    assert (str(error.reason), error.offset) == (reason, offset)
+@vectors.cases("json_text", kind="limits")
+def test_limits(core, case):
+    limits = LIMITS._replace(**case["limits"])
+    if "error" in case:
+        error = refusal(core("json.text"), case["text"], limits)
+        assert (error.reason, error.offset) == (case["error"], case["at"])
+    else:
+        assert core("json.text").Reader("w").read(case["text"], limits) == json.loads(case["text"])
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b'{"a":12345}',
-        b'{"a":-12345}',
-        b'{"a":[-12345,1]}',
-        b'{"a":[[]]}',
-        b'{"12345678":1}',
-        b'{"a":1234567.5}',
-        b'{"a":"' + b"x" * 192 + b'"}',
-    ],
-)
-def test_at_the_limit_is_fine(core, data):
-    assert core("json.text").Reader("w").read(data, SMALL) == json.loads(data)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{}",
-        ' \r\n\t{ "a" : [ 1 , true,false ,null,"x"] }\n',
-        '{"b":1,"a":{"z":[],"y":{}}}',
-        '{"n":[9007199254740993,18446744073709551616,-9223372036854775809,123456789012345678]}',
-        '{"n":[0.1,1e5,-2.5E-3,1.7976931348623157e308,5e-324,123456789.123456789,0.000001,100000000000000000000.5]}',
-        '{"s":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\\u0000"}',
-        '{"é€😀":"\u2028\x7f\u0085 über eine längere Zeile hinweg"}',
-        '{"\\u0061\\n":1,"a":2,"header":3}',
-    ],
-)
-def test_reads_what_the_standard_library_reads(core, text):
-    reader = core("json.text").Reader("w", ("header", "a"))
+@vectors.cases("json_text", kind="good")
+def test_reads_what_the_standard_library_reads(core, case):
+    text, reader = case["text"], core("json.text").Reader("w", ("header", "a"))
     expected = json.loads(text)
     for data in (text, text.encode(), bytearray(text.encode()), memoryview(text.encode())):
         found = reader.read(data)
         assert found == expected
         assert json.dumps(found) == json.dumps(expected)  # same order, same types
+
+
+@vectors.cases("json_text", kind="find")
+def test_find_takes_an_object_out_of_other_text(core, case):
+    raw = bytes.fromhex(case["hex"])
+    found = core("json.text").Reader("w").find(raw, case["from"])
+    assert found == (json.loads(raw[case["from"] : case["end"]]) if case["good"] else None, case["end"])
+
+
+@vectors.cases("json_text", kind="opening")
+def test_what_text_that_is_no_object_begins_with(core, case):
+    assert faults.opening(case["text"].encode()) == (case["error"], case["at"])
+    caught = refusal(core("json.text"), case["text"].encode())
+    assert (caught.reason, caught.offset) == (case["error"], case["at"])
 
 
 def test_negative_zero_is_kept(core):
@@ -228,45 +207,6 @@ def test_any_object_is_read_exactly(value, ascii_only):
         assert repr(pure._Text(text.encode(), "w", LIMITS, {}).message()) == repr(value)
 
 
-@pytest.mark.parametrize(
-    ("raw", "place", "good", "end"),
-    [
-        (b'x{"a":{}} tail', 1, True, 9),
-        (b'x{"a":{}} tail', 6, True, 8),
-        (b'x{"a":{}} tail', 0, False, 0),
-        (b"{}", 2, False, 2),
-        (b"{}", -2, False, -2),
-        (b'{"a":1,"a":2}', 0, False, 7),
-        (b'{"a":', 0, False, 5),
-        (b"{'a':1}", 0, False, 1),
-        (b'{"a":"\xff"}', 0, False, 6),
-        (b"[1]", 0, False, 0),
-    ],
-)
-def test_find_takes_an_object_out_of_other_text(core, raw, place, good, end):
-    found = core("json.text").Reader("w").find(raw, place)
-    assert found == (json.loads(raw[place:end]) if good else None, end)
-
-
-OPENINGS = {
-    Reason.EMPTY_MESSAGE: ["", " ", "\t\r\n "],
-    Reason.CODE_FENCE: ["```json\n{}\n```", "~~~\n{}"],
-    Reason.NOT_FINITE: ["NaN", "Infinity", "-Infinity", "NaNx", "-Infinity,"],
-    Reason.NOT_OBJECT: ["[]", '"x"', "-1", "0", "9", "-", "-Inf", "true", "false", "null", "null \n"],
-    Reason.PROSE: ["true x", "nul", "Here is {", "Inf", "nan", "é {", "'", "+1", "``{", "``"],
-}
-
-
-@pytest.mark.parametrize("reason", OPENINGS)
-@pytest.mark.parametrize("before", ["", " ", "\n\t\r "])
-def test_what_text_that_is_no_object_begins_with(core, reason, before):
-    for begun in OPENINGS[reason]:
-        place = 0 if reason is Reason.EMPTY_MESSAGE else len(before)
-        assert faults.opening(f"{before}{begun}".encode()) == (reason, place), begun
-        caught = raised(DecodeError, core("json.text").Reader("x").read, f"{before}{begun}".encode(), LIMITS)
-        assert (caught.reason, caught.offset) == (reason, place), begun
-
-
 # --- pointers find values in the text, however it is written ----------------------------------------------------------
 
 
@@ -339,25 +279,6 @@ def test_what_stands_there_is_the_value() -> None:
     assert count > 3000
 
 
-RAW = ' { "a" : [1, {"x/~" : "q"}] , "b":2}'
-SHOWN = {"": '{ "a', "/a": "[1,", "/a/1": '{"x', "/a/1/x~1~0": '"q"', "/a/7": "[1,", "/a/1/none": '{"x', "/b": "2}"}
-SHOWN |= {"/none/deeper": '{ "a', "/b/0": "2}"}
-
-
-@pytest.mark.parametrize(
-    ("text", "pointer", "place"),
-    [
-        ('{"\\u0061":1,"a":2}', "/a", 10),
-        ('{"aa":1,"a":2}', "/a", 12),
-        ('{"a":[1,[2,{"b":3}],4]}', "/a/1/1/b", 16),
-        ('{"a":["]","}",3]}', "/a/2", 14),
-        ('{"a":[]}', "/a/0", 5),
-        ('{"a":[ 1 ]}', "/a/0", 7),
-        ('{"a":[1,2]}', "/a/9999999999999999999999", 5),
-        ('{"\\ud83d\\ude00":1}', "/😀", 16),
-        ('{"\\"":1, "b" : 2}', "/b", 15),
-        *((RAW, pointer, RAW.index(shown)) for pointer, shown in SHOWN.items()),
-    ],
-)
-def test_places(text: str, pointer: str, place: int) -> None:
-    assert pointers.place_of(text.encode(), pointer) == place
+@vectors.cases("json_text", kind="pointer")
+def test_places(case: dict[str, Any]) -> None:
+    assert pointers.place_of(case["text"].encode(), case["pointer"]) == case["at"]

@@ -142,23 +142,11 @@ def test_texts_of_any_stride_and_without_width(twin: Any) -> None:
     assert twin.decode_array(texts[::-2]).tolist() == [62, 3843, 1]
 
 
-@pytest.mark.parametrize(
-    ("texts", "reason", "path", "offset"),
-    [
-        ([b"1", b"", b"!"], Reason.EMPTY_VALUE, "/1", 0),
-        ([b"1", b"1\x002"], Reason.BAD_DIGIT, "/1", 1),
-        ([b"1", b"\x001"], Reason.BAD_DIGIT, "/1", 0),
-        ([b"0123456789a/"], Reason.BAD_DIGIT, "/0", 11),
-        ([b"12", b"1\xff", b"1 "], Reason.BAD_DIGIT, "/1", 1),
-        ([b"LygHa16AHYF", b"LygHa16AHYG"], Reason.TOO_LARGE, "/1", 0),
-        ([b"z" * 11], Reason.TOO_LARGE, "/0", 0),
-        ([b"1" + b"0" * 15], Reason.TOO_LARGE, "/0", 0),
-        ([b"0", b"1" + b"0" * 39], Reason.TOO_LARGE, "/1", 0),
-    ],
-)
-def test_refused_texts(twin: Any, texts: list[bytes], reason: Reason, path: str, offset: int) -> None:
+@vectors.cases("nslip_forms", kind="column")
+def test_refused_texts(twin: Any, case: dict[str, Any]) -> None:
+    texts = [text.encode("latin-1") for text in case["texts"]]
     error = raised(DecodeError, twin.decode_array, np.array(texts))
-    assert (error.reason, error.path, error.offset, error.line) == (reason, path, offset, 1)
+    assert (error.reason, error.path, error.offset, error.line) == (case["error"], case["path"], case["at"], 1)
     assert error.wire == "nslip"
 
 

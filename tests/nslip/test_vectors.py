@@ -39,20 +39,36 @@ def test_decode(core: Any, case: dict[str, Any]) -> None:
 
 
 def key(name: str) -> Any:
-    return int(name) if name.isdigit() else Slot[name]
+    return int(name) if name.isdigit() else Slot.__members__.get(name, name)
 
 
 @vectors.cases("nslip", op="encode")
 def test_encode(core: Any, case: dict[str, Any]) -> None:
     nslip = core("nslip.codec")
     fields = BASE | case["fields"]
-    fields["slots"] = {key(name): value for name, value in fields["slots"].items()}
+    if isinstance(fields["slots"], dict):
+        fields["slots"] = {key(name): value for name, value in fields["slots"].items()}
     message = nslip.SlipMessage(**fields)
     if "error" not in case:
         assert nslip.encode(message) == case["expect"]
         return
     caught = raised(EncodeError, nslip.encode, message)
     assert (caught.reason, caught.wire) == (case["error"], "nslip")
+    assert caught.path == case.get("path", caught.path)
+
+
+@vectors.cases("nslip_forms", kind="keep")
+def test_keeping_is_as_strict_as_reading(core: Any, case: dict[str, Any]) -> None:
+    caught = raised(DecodeError, core("nslip.codec").decode, case["wire"], unknown="keep")
+    assert caught.reason == case["error"]
+
+
+@vectors.cases("nslip_forms", kind="dict")
+def test_refused_dicts(core: Any, case: dict[str, Any]) -> None:
+    nslip = core("nslip.codec")
+    fields = nslip.decode('@a3|f0|c3|S0|d1|T1|gH|t"ok"#').to_dict() | case["change"]
+    caught = raised(DecodeError, nslip.SlipMessage.from_dict, fields)
+    assert (caught.reason, caught.path) == (case["error"], case["path"])
 
 
 @vectors.cases("nslip_forms", kind="legacy")

@@ -48,11 +48,6 @@ def test_vectors(case: dict[str, Any]) -> None:
         assert sap.encode(message, strict=False) == json.dumps(json.loads(case["text"]), separators=(",", ":"))
 
 
-def each(table: list[Any]) -> list[Any]:
-    """The rows of a table, with each of the values of the last column."""
-    return [(*row, value) for *row, values in table for value in values]
-
-
 def parts_of(case: dict[str, Any]) -> tuple[dict[str, Any], str, Any, str]:
     """The document of a case, the place in it, what stands there instead (... for nothing), and the reason."""
     document = TASK if case["of"] == "task" else RESULT
@@ -87,46 +82,27 @@ def test_what_is_read_with_an_issue_and_not_written(case: dict[str, Any]) -> Non
     assert json.loads(sap.encode(message, strict=False)) == json.loads(text)
 
 
-FINE = [
-    (TASK, "/taskId", ["7FBB32B6-0D2C-4C1A-9B75-2A4B3B0B6C0A"]),
-    (TASK, "/issuedAt", ["2024-02-29T23:59:59Z", "2025-12-31T00:00:00Z"]),
-    (TASK, "/constitutionalContext", [{"pressureLevel": "instant"}]),
-    (TASK, "/constitutionalContext/pressure/strategic_pause", [0, 100]),
-    (TASK, "/attachments", [[{"uri": "https://a/b", "kind": "pdf", "digest": "sha256:" + "0a" * 32}]]),
-    (TASK, "/payload", [{}]),
-    (TASK, "/something", [{"new": [None]}]),
-    (TASK, "/issuer/something", [None]),
-    (RESULT, "/output", [None, ...]),
-    (RESULT, "/status", ["QUEUED", "PARTIAL", "ESCALATED"]),
-    (RESULT, "/error", [{"code": "MINE", "message": ""}]),
-    (RESULT, "/constitutionalEvidence/pressureReadings/strategic_pause", [120.5]),
-]
-
-
-@pytest.mark.parametrize(("document", "pointer", "value"), each(FINE))
-def test_what_is_fine(document: dict[str, Any], pointer: str, value: Any) -> None:
-    whole = changed(document, pointer, value)
+@vectors.cases("sap_forms", kind="fine")
+def test_what_is_fine(case: dict[str, Any]) -> None:
+    document = TASK if case["of"] == "task" else RESULT
+    whole = changed(document, case["at"], case.get("value") if "absent" not in case else ...)
     message = sap.decode(json.dumps(whole))
     assert warnings(message) == []
     assert json.loads(sap.encode(message)) == whole
     assert sap.decode(sap.encode(message)) == message
 
 
-def test_infos() -> None:
-    def infos(document: dict[str, Any]) -> list[tuple[Reason, int | str]]:
-        return [(issue.reason, issue.where) for issue in sap.check(sap.decode(json.dumps(document)))]
+@vectors.cases("sap_forms", kind="info")
+def test_infos(case: dict[str, Any]) -> None:
+    pairs = (part for pair in case["changes"].items() for part in pair)
+    message = sap.decode(json.dumps(changed(TASK if case["of"] == "task" else RESULT, *pairs)))
+    assert [[issue.reason, issue.where] for issue in sap.check(message)] == case["found"]
 
-    assert infos(changed(RESULT, "/status", "PARTIAL")) == [(Reason.NO_NEXT_ACTIONS, "/nextActions")]
-    partial = changed(RESULT, "/status", "PARTIAL", "/nextActions", [{"capability": "a.b"}])
-    assert infos(partial) == []
-    assert infos(changed(RESULT, "/error", {"code": "MINE"})) == [(Reason.UNKNOWN_CODE, "/error/code")]
-    attached = changed(TASK, "/attachments", [{"uri": "http://u:p@host/x"}, {"uri": "UBOS:x"}, {}])
-    found = infos(attached)
-    assert found == [(Reason.UNUSUAL_URI, "/attachments/0/uri"), (Reason.CREDENTIALS_IN_URI, "/attachments/0/uri")]
-    assert infos(changed(TASK, "/replyTo/endpoint", "nats://me:secret@h/x")) == [
-        (Reason.CREDENTIALS_IN_URI, "/replyTo/endpoint")
-    ]
-    assert infos(changed(RESULT, "/artifacts/0/uri", "https://h/x@y")) == []
+
+@vectors.cases("sap_forms", kind="no message")
+def test_what_is_no_message(case: dict[str, Any]) -> None:
+    text = bytes.fromhex(case["hex"]) if "hex" in case else case["text"]
+    assert raised(DecodeError, sap.decode, text).reason == case["error"]
 
 
 def test_whole_pressures_are_written_as_integers() -> None:
@@ -134,23 +110,6 @@ def test_whole_pressures_are_written_as_integers() -> None:
     assert warnings(task) == []
     assert '"pressure":{"a":41,"b":0,"c":7}' in sap.encode(task)
     assert '"pressure":{"a":41.0,"b":-0.0,"c":7}' in sap.encode(task, strict=False)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", Reason.EMPTY_MESSAGE),
-        ("[]", Reason.NOT_OBJECT),
-        ("{}", Reason.UNKNOWN_KIND),
-        ('{"protocolVersion":"2.0"}', Reason.UNKNOWN_KIND),
-        (json.dumps(TASK) + "x", Reason.TRAILING_JUNK),
-        (json.dumps(TASK).replace("52", "NaN"), Reason.NOT_FINITE),
-        (json.dumps(TASK)[:-1], Reason.CUT_OFF),
-        (b"\xff" + json.dumps(TASK).encode(), Reason.BAD_UTF8),
-    ],
-)
-def test_what_is_no_message(text: str | bytes, reason: Reason) -> None:
-    assert raised(DecodeError, sap.decode, text).reason is reason
 
 
 def test_any_buffer_and_the_line_of_a_fault() -> None:

@@ -171,30 +171,11 @@ def test_a_receipt_alone_answers_no_task_that_could_be_missed() -> None:
     assert sap.conformance(receipt, other).line("correlation").faults
 
 
-MOMENT = "2025-09-28T11:00:00"
-
-
-@pytest.mark.parametrize(
-    ("reported", "late"), [("10:59:59.999999", False), ("11:00:00", False), ("11:00:00.000001", True)]
-)
-def test_a_result_at_the_deadline_is_in_time(reported, late):
-    asked = changed(TASK, "/telemetry/deadline", f"{MOMENT}Z")
-    answer = changed(RESULT, "/reportedAt", f"2025-09-28T{reported}Z")
-    found = sap.conformance(json.dumps(asked), json.dumps(answer)).line("deadline")
-    assert bool(found.faults) is late
-
-
-@pytest.mark.parametrize(
-    ("now", "late"), [(f"{MOMENT}Z", False), ("2025-09-28T11:00:01Z", True), ("2025-09-28T10:59:59Z", False)]
-)
-def test_a_task_without_a_result_is_late_behind_its_deadline(now, late):
-    """By the latest moment in the log: those of other messages, in any order."""
-    asked = changed(TASK, "/telemetry/deadline", f"{MOMENT}Z")
-    other = changed(TASK, "/taskId", "00000000-0000-4000-8000-000000000009", "/issuedAt", now)
-    earlier = changed(other, "/taskId", "00000000-0000-4000-8000-000000000008", "/issuedAt", TASK["issuedAt"])
-    for texts in ((asked, other), (asked, other, earlier), (asked, earlier, other)):
-        found = sap.conformance(*map(json.dumps, texts)).line("deadline")
-        assert bool([fault for fault in found.faults if asked["taskId"] in fault.text]) is late
+@vectors.cases("sap_forms", kind="deadline")
+def test_a_task_is_late_behind_its_deadline(case: dict[str, Any]) -> None:
+    """By its Result; without one by the latest moment in the log: those of other messages, in any order."""
+    faults = judged(*case["documents"]).line("deadline").faults
+    assert any(case["documents"][0]["taskId"] in fault.text for fault in faults) is case["late"]
 
 
 def test_answers_to_tasks_that_were_not_seen_crowd_out_no_task() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import vectors
 from tests.sap.documents import TASK
 from turnwire import sap
 from turnwire.errors import DecodeError
@@ -56,13 +57,9 @@ def test_the_marks_of_a_task_win_where_there_are_as_many_of_a_result() -> None:
                     )
 
 
-@pytest.mark.parametrize(
-    ("zone", "is_one"),
-    [("Z", True), ("z", True), ("+00:00", True), ("-00:00", True), ("+23:59", True), ("-23:59", True)]
-    + [(zone, False) for zone in ("+24:00", "-24:00", "+00:60", "+23:60", "+99:00", "+1:00", "+01", "")],
-)
-def test_zones_at_their_edges(zone: str, is_one: bool) -> None:
-    assert (read_time(f"2025-09-28T10:15:23{zone}") is not None) is is_one
+@vectors.cases("sap_forms", kind="zone")
+def test_zones_at_their_edges(case: dict[str, Any]) -> None:
+    assert (read_time(f"2025-09-28T10:15:23{case['zone']}") is not None) is case["good"]
 
 
 @pytest.mark.parametrize("body", [None, ONE, "x"])
