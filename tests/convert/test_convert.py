@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests import vectors
 from tests.conftest import raised
 from tests.convert.messages import FULL, ID, explicit
 from tests.convert.tables_text import everything
-from tests.sap.documents import RESULT, TASK
+from tests.sap.documents import TASK
 from tests.sstp.examples import example
 from tests.test_documents import ROOT
-from turnwire import Context, ConvertError, EncodeError, Reason, UnknownName, csp, kick, nslip, sap, sstp
+from turnwire import Context, ConvertError, EncodeError, Reason, UnknownName, csp, kick, nslip, sstp
 from turnwire.conversion.facts import FORMS
 from turnwire.conversion.shapes import ABSENT, parsed, same, shown
 from turnwire.conversion.tables import PLACES
@@ -38,84 +39,34 @@ KICK = kick.Envelope(
 )
 KEY = b"a key of thirty-two bytes or so."
 UUIDS = {"3": ID, "42": f"{ID[:-1]}c"}
-CONTEXT_FIELDS = ["principles", "pressure", "objectives", "riskTolerance", "territory", "cachePolicy"]
-EVIDENCE_ONLY = ["alignment", "pressureReadings", "policyChecks", "cache"]
-TASK_ONLY = [
-    *("parentTaskId", "issuer.agentKind", "issuer.name", "constitutionalContext.pressureLevel"),
-    *(f"constitutionalContext.{name}" for name in CONTEXT_FIELDS),
-    *("outputContract.schema", "telemetry.deadline", "telemetry.budget", "replyTo", "tags", "meta.clientVersion"),
-]
-BY_HAND: list[tuple[Any, str, dict[str, Any], list[str]]] = [
-    # message, target, more context, what is lost
-    (NSLIP, "csp", {}, ["turn", "slots.GOAL_ID"]),
-    (NSLIP, "sstp", {}, ["slots.GOAL_ID", "slots.TASK_ID", "slots.PRIORITY"]),
-    (NSLIP, "sap", {"uuids": {"3": ID, "42": ID[:-1] + "c"}}, ["turn", "slots.GOAL_ID"]),
-    (NSLIP, "kick", {"roles": {"0": "Orchestrator"}}, ["conv_id", "turn", "slots.GOAL_ID", "slots.PRIORITY"]),
-    (
-        CSP,
-        "nslip",
-        {"agents": {"MAIN": 0, "CODE_EXP": 1}, "conversations": {"C0": 0}, "ids": {"T001": 1}},
-        ["block.IN", "block.OUT", "block.OWNER"],
-    ),
-    (CSP, "sstp", {}, ["block.id", "block.IN", "block.OWNER", "block.PRIORITY"]),
-    (CSP, "sap", {"uuids": {"C0": ID, "T001": ID[:-1] + "c"}}, ["block.IN", "block.OWNER"]),
-    (CSP, "kick", {"uuids": {"C0": ID}, "roles": {"MAIN": "Orchestrator"}},
-     ["block.IN", "block.OUT", "block.OWNER", "block.PRIORITY"]),
-    (KICK, "csp", {}, ["id", "timestamp", "note"]),
-    (KICK, "sap", {"uuids": {"T7": ID[:-1] + "c"}}, ["id", "receiver", "note"]),
-    (
-        sap.decode(json.dumps(TASK)),
-        "sstp",
-        {},
-        sorted([*TASK_ONLY, "taskId", *("constitutionalContext." + name for name in ("constraints", "references")),
-                "issuedAt", "telemetry.priority"]),
-    ),
-    (
-        sap.decode(json.dumps(RESULT)),
-        "sstp",
-        {},
-        sorted(["taskId", "reportedAt", "producer.agentKind", "status", "artifacts", "metrics", "meta.versionHint",
-                *("constitutionalEvidence." + name for name in EVIDENCE_ONLY)]),
-    ),
-    (
-        sstp.decode(json.dumps(example(sstp.Kind.QUERY))),
-        "nslip",
-        {"agents": {"alex": 1, "some text": 2}, "conversations": {"s-1": 3}},
-        ["payload.required_fields", "payload.uncertainty"],
-    ),
-    (
-        sstp.decode(json.dumps(example(sstp.Kind.KNOWLEDGE))),
-        "sap",
-        {"uuids": {"s-1": ID}},
-        ["header.logical_clock", "payload.confidence"],
-    ),
-]  # fmt: skip
 
 
-@pytest.mark.parametrize(("message", "target", "more", "lost"), BY_HAND)
-def test_dropped_fields_by_hand(message: Any, target: str, more: dict[str, Any], lost: list[str]) -> None:
-    dropped = turnwire.convert(message, target, context=FULL.replace(**more)).dropped
-    assert list(dropped) == lost or sorted(dropped) == lost
+GIVEN, *CASES = vectors.load("convert")
+"""Values that all conversions of the vectors are given where they have no others, and the conversions."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_conversions(case: dict[str, Any]) -> None:
+    context = Context.from_dict({"defaults": GIVEN["defaults"], **case.get("context", {})})
+    if "new_id" in case:
+        context = context.replace(new_id=lambda: case["new_id"])
+    message = turnwire.decode(case["text"], case["wire"])
+    options = {"context": context, "nearest": "nearest" in case}
+    if "error" in case:
+        error = raised(ConvertError, turnwire.convert, message, case["to"], **options)
+        assert (error.reason, [*error.missing], error.known) == (case["error"], case["missing"], case["known"])
+        assert all(path in str(error) for path in error.missing)
+        assert error.nearest == case.get("nearest_kind")
+    else:
+        made = turnwire.convert(message, case["to"], **options)
+        assert turnwire.encode(made.message, strict=False) == case["made"]
+        assert sorted(made.dropped) == case["dropped"] and made.nearest == case.get("nearest_kind")
 
 
 def test_what_a_context_would_give_anew_is_lost_all_the_same() -> None:
     """Nobody who reads the result knows it, though time and id are by chance those of the message."""
     context = FULL.replace(now=KICK.timestamp, new_id=lambda: KICK.id)
     assert turnwire.convert(KICK, "csp", context=context).dropped == ("id", "timestamp", "note")
-
-
-@pytest.mark.parametrize(
-    ("status", "alignment"), [("SUCCEEDED", "VALID"), ("CANCELLED", "ESCALATE"), ("RUNNING", "ESCALATE")]
-)
-def test_a_result_is_valid_only_where_it_may_be(status: str, alignment: str) -> None:
-    """Whatever the context says of all."""
-    defaults = {"sap": {**FULL.defaults["sap"], "status": status, "constitutionalEvidence.alignment": "VALID"}}
-    made = turnwire.convert(
-        sstp.Knowledge.from_dict(example(sstp.Kind.KNOWLEDGE)),
-        "sap",
-        context=FULL.replace(defaults=defaults, uuids={"s-1": ID}),
-    ).message
-    assert made.status == status and made.constitutional_evidence.alignment == alignment
 
 
 def test_time_and_ids_are_asked_for_once() -> None:
@@ -180,19 +131,6 @@ def test_a_context_that_is_none(wrong: dict[str, Any]) -> None:
         turnwire.convert(message, "csp", context=wrong)  # type: ignore[arg-type]
 
 
-def test_numbers_and_names_are_one_to_one() -> None:
-    """A decimal text is a number unless the mapping gives one of the two to something else."""
-    message = nslip.decode("@a3|f0|c3|S0|d1|T1|k5#")
-    defaults = FULL.defaults
-    context = Context(agents={"MAIN": 0, "1": 7}, defaults=defaults)
-    caught = raised(ConvertError, turnwire.convert, message, "csp", context=context)
-    assert caught.known == {"receiver": 1}, "a default is for what the source says nothing of"
-    made = turnwire.convert(message, "csp", context=context.replace(values={"csp": {"receiver": {"1": "RECEIVER"}}}))
-    assert (made.message.sender, made.message.receiver) == ("MAIN", "RECEIVER")
-    assert "dst" in made.dropped
-    assert "src" not in made.dropped
-
-
 @pytest.mark.parametrize(
     ("form", "context", "name", "value"),
     [
@@ -208,38 +146,6 @@ def test_what_a_name_looks_like_is_not_what_it_is_mapped_to(form: str, context: 
     assert (pair.write(name, names, ""), pair.read(value, names, "")) == (value, name)
     assert pair.write(str(value), names, "") is ABSENT
     assert pair.read(type(value)(name), names, "") is ABSENT
-
-
-def test_a_time_without_a_zone_is_not_given_one() -> None:
-    envelope = KICK.replace(timestamp="2026-01-15T08:00:00")
-    defaults = {path: value for path, value in FULL.defaults["sap"].items() if path != "reportedAt"}
-    context = FULL.replace(defaults={"sap": defaults}, uuids={"T7": ID}, now="2026-01-01T00:00:00Z")
-    assert raised(ConvertError, turnwire.convert, envelope, "sap", context=context).missing == ("reportedAt",)
-
-
-def test_the_orchestrator_commands_and_others_ask() -> None:
-    context = FULL.replace(uuids={"C0": ID}, roles={"MAIN": "Orchestrator", "CODE_EXP": "WePlan"})
-    made = turnwire.convert(CSP, "kick", context=context)
-    assert (made.message.channel, made.message.type) == ("⫻command/dispatch", "Command")
-    assert made.message.content == "⫻task/dispatch:T001/001\nfind auth middleware\n"
-    caught = raised(ConvertError, turnwire.convert, CSP, "kick", context=FULL)
-    assert (caught.reason, caught.nearest) == (Reason.NO_COUNTERPART, "⫻query/request")
-    assert (
-        "command/dispatch is not allowed between this sender and receiver (set their roles in the context"
-        in caught.text
-    )
-    made = turnwire.convert(CSP, "kick", context=FULL, nearest=True)
-    assert (made.message.channel, made.message.type, made.nearest) == ("⫻query/request", "Query", "⫻query/request")
-
-
-@pytest.mark.parametrize("target", ["nslip", "csp", "sstp", "sap"])
-def test_a_content_may_lack_its_last_newline(target: str) -> None:
-    known = {"WePlan": 2, "Orchestrator": 0} if target == "nslip" else {}
-    context = FULL.replace(agents=known, uuids={"7" if target == "nslip" else "T7": ID})
-    whole = turnwire.convert(KICK, target, context=context)
-    bare = turnwire.convert(KICK.replace(content=KICK.content[:-1]), target, context=context)
-    assert bare.message == whole.message
-    assert "content" in bare.dropped
 
 
 def test_carried_values_follow_the_message_that_carries_them() -> None:

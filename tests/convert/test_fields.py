@@ -9,17 +9,15 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.convert.messages import FULL, ID, right
+from tests.convert.messages import FULL, right
 from tests.sap.documents import RESULT
-from tests.sstp.examples import example
-from turnwire import WIRES, Context, ConvertError, Reason, csp, kick, sap, sstp
+from turnwire import WIRES, Context, ConvertError, Reason, csp, sap
 from turnwire.conversion.context import Names
 from turnwire.conversion.converting import checked
 from turnwire.conversion.facts import FORMS, UNREAD, mapper, meaning
 from turnwire.conversion.shapes import ABSENT, parsed, shape_of
 from turnwire.conversion.tables import ACTS, STATUSES
 from turnwire.registry import wire_of
-from turnwire.sstp.spec import Kind
 
 pytestmark = pytest.mark.once
 
@@ -46,44 +44,6 @@ def refused(wire: str, path: str, wanted: bool) -> None:
         except ConvertError as error:
             found = error.reason
         assert found == (Reason.BAD_CONTEXT if wanted else None), path
-
-
-@pytest.mark.parametrize(
-    ("text", "whole"),
-    [
-        ("⫻a/b\nx", True),
-        ("⫻", True),
-        ("\ufeff⫻a/b\nx", True),
-        ("a\n⫻x/y\n", True),
-        ("a\n\n⫻x/y", True),
-        ("a⫻x", False),
-        (" ⫻x", False),
-        ("\ufeff", False),
-        ("\ufeff\ufeff⫻x", False),
-        ("a\n\ufeff⫻x", False),
-        ("a\r⫻x", False),
-    ],
-)
-def test_a_text_with_a_section_of_its_own_is_the_whole_content(text: str, whole: bool) -> None:
-    """Any other stands below a head that is made for it; either comes back as it was."""
-    value = example(Kind.KNOWLEDGE)
-    value["payload"]["content"] = text
-    context = FULL.replace(uuids={value["header"]["session_id"]: ID})
-    made = turnwire.convert(sstp.decode(json.dumps(value)), "kick", context=context, nearest=True)
-    content = made.message.content
-    assert content == (text if whole else f"⫻report/artifact\n{text}\n")
-    assert "payload.content" not in made.dropped
-
-
-@pytest.mark.parametrize(("below", "reason"), [("", {}), ("\n", {"reason": ""}), ("why\n", {"reason": "why"})])
-def test_a_word_of_status_with_nothing_below_has_no_text(below: str, reason: dict[str, str]) -> None:
-    """Not an empty one, which an empty line is."""
-    content = f"⫻report/status:{ID}/001\nAccepted\n{below}"
-    ends = ("WePlan", "Orchestrator", "Info", "⫻report/status")
-    made = turnwire.convert(kick.Envelope(ID, "2026-01-15T08:00:00Z", *ends, content, ID), "sap", context=FULL)
-    fields = {"status": "ACK", "messageId": ID, "correlationId": ID, **reason}
-    assert made.message.fields == fields and "content" not in made.dropped
-    assert turnwire.convert(made.message, "kick", context=FULL).message.content == content
 
 
 @pytest.mark.parametrize("status", list(sap.spec.Status))

@@ -13,7 +13,7 @@ from tests.conftest import raised
 from tests.convert.messages import DEFAULTS, FULL, ID, explicit, right
 from tests.sap.documents import RESULT
 from tests.sstp.examples import example
-from turnwire import WIRES, Context, Converted, Converter, ConvertError, Reason, csp, kick, nslip, sap, sstp
+from turnwire import WIRES, Converted, Converter, ConvertError, Reason, csp, kick, nslip, sap, sstp
 from turnwire.registry import wire_of
 
 pytestmark = pytest.mark.once
@@ -94,16 +94,6 @@ def test_failures_and_refusals_stay_what_they_are(message: Any) -> None:
     assert reached >= 4
 
 
-def test_a_failure_keeps_its_reason() -> None:
-    failed = sap.decode(json.dumps({**RESULT, "status": "FAILED", "error": {"message": "disk full"}, "output": {}}))
-    context = FULL.replace(ids={failed.task_id: 7}, conversations={failed.correlation_id: 3}, agents={"A-ml-001": 5})
-    made = turnwire.convert(failed, "nslip", context=context)
-    assert (made.message.act, made.message.get(nslip.Slot.TAG)) == (nslip.Act.ERROR, "disk full")
-    assert "output" in made.dropped
-    made = turnwire.convert(failed, "csp", context=context)
-    assert (made.message.intent, made.message.block.get("CAUSE")) == (csp.Intent.ERROR, "disk full")
-
-
 @pytest.mark.parametrize("word", ["blocked", "cancelled", "error", "failed", "waiting"])
 def test_a_status_is_not_made_another(word: str) -> None:
     message = nslip.decode(f'@a1|f0|c3|S1|d0|T2|k7|u"{word}"#')
@@ -117,17 +107,6 @@ def test_a_status_is_not_made_another(word: str) -> None:
     said = FULL.replace(values={"csp": {"block.STATUS": {"blocked": "PARTIAL"}}})
     made = turnwire.convert(nslip.decode('@a1|f0|c3|S1|d0|T2|k7|u"blocked"#'), "csp", context=said, nearest=True)
     assert (made.message.block.get("STATUS"), made.nearest) == ("PARTIAL", "RESULT")
-
-
-def test_no_name_is_made_another() -> None:
-    message = csp.message("mallory", "CODER", "C1", csp.Task("T7", {"REQ": "do"}))
-    context = Context(defaults={"nslip": {"src": 0, "dst": 1, "conv_id": 2, "turn": 1}})
-    error = refusal(message, "nslip", context=context)
-    assert error.known == {"conv_id": "C1", "src": "mallory", "dst": "CODER"} and error.missing == tuple(error.known)
-    fresh = context.replace(new_id=lambda: ID, defaults=DEFAULTS)
-    error = refusal(nslip.decode("@a3|f0|c5|S0|d1|T1|k7#"), "sap", context=fresh)
-    assert error.known == {"taskId": "7", "correlationId": "5"}
-    assert all(path in str(error) for path in error.missing)
 
 
 @pytest.mark.parametrize("target", ["sstp", "sap", "kick"])
@@ -243,44 +222,7 @@ def test_every_kind_to_every_wire() -> None:
     assert made > 90
 
 
-def reported(channel: str, text: str) -> Any:
-    content = f"⫻{channel}:T7/001\n{text}\n"
-    ends = ("WePlan", "Orchestrator", "Info")
-    return kick.Envelope(ID, "2026-01-01T00:00:00Z", *ends, f"⫻{channel}", content, ID)
-
-
-UNKNOWN = [
-    *(("report/status", f"{word}\nwhy", word) for word in ("Rejected", "Cancelled", "Stopped", "failed")),
-    *((f"report/{name}", "why", name) for name in ("refusal", "progress")),
-]
-
-
-@pytest.mark.parametrize(("channel", "text", "word"), UNKNOWN)
-@pytest.mark.parametrize("nearest", [False, True])
-def test_a_report_of_another_word_is_no_success(channel: str, text: str, word: str, nearest: bool) -> None:
-    """The word in the first line or the channel is known, whatever the word: no default stands for it."""
-    message = reported(channel, text)
-    caught = raised(ConvertError, turnwire.convert, message, "csp", context=FULL, nearest=nearest)
-    assert caught.known == {"block.STATUS": word}
-    assert raised(ConvertError, turnwire.convert, message, "sstp", context=FULL).reason is Reason.NO_COUNTERPART
-    if word != "failed":  # which means something in nSLIP, and nothing in KickLang
-        names = FULL.replace(ids={"T7": 7}, agents={"WePlan": 1, "Orchestrator": 0}, conversations={ID: 3})
-        made = turnwire.convert(message, "nslip", context=names)
-        assert (made.message.get(nslip.Slot.STATUS), made.message.get(nslip.Slot.TAG)) == (word, "why")
-
-
 OTHER = "11111111-1111-4111-8111-111111111111"
-
-
-@pytest.mark.parametrize("word", ["cancelled", "failed", "done", "partial", "escalated"])
-def test_work_that_has_ended_is_not_asked_for(word: str) -> None:
-    """A request that says that it is done is not a work order; one that waits is."""
-    names = FULL.replace(uuids={"7": ID, "3": OTHER})
-    for act, target in itertools.product("2346" if word in ("cancelled", "failed") else "234", WIRES[1:]):
-        said = nslip.decode(f'@a{act}|f0|c3|S0|d1|T2|k7|u"{word}"|t"x"#')
-        assert refusal(said, target, context=names).reason is Reason.NO_COUNTERPART
-    waiting = nslip.decode('@a3|f0|c3|S0|d1|T2|k7|u"waiting"|t"x"#')
-    assert turnwire.convert(waiting, "csp", context=names).message.intent == "TASK"
 
 
 @pytest.mark.parametrize("message", GRAVE, ids=lambda message: f"{wire_of(message)}-{type(message).__name__}")
@@ -290,44 +232,3 @@ def test_no_default_says_that_a_failure_is_done(message: Any) -> None:
     if wire_of(message) != "nslip":
         made = Converter("nslip", context=context, nearest=True).feed(message).message
         assert made.get(nslip.Slot.STATUS) in (None, "failed")
-
-
-@pytest.mark.parametrize(("channel", "head"), [("query/answer", "query/answer"), ("query/context", "query/answer")])
-def test_an_answer_of_kicklang_is_no_question(channel: str, head: str) -> None:
-    answer = kick.Envelope(ID, "2026-01-15T08:00:00Z", "Dima", "WePlan", "Query", f"⫻{channel}", f"⫻{head}\nx\n", OTHER)
-    names = FULL.replace(agents={"Dima": 1, "WePlan": 2}, conversations={OTHER: 3})
-    assert turnwire.convert(answer, "nslip", context=names).message.act == nslip.Act.INFORM
-    assert turnwire.convert(answer, "sstp", context=names).message.KIND == "knowledge"
-    question = answer.replace(channel="⫻query/context", content="⫻query/context\nx\n")
-    assert turnwire.convert(question, "nslip", context=names).message.act == nslip.Act.ASK
-
-
-def test_no_default_stands_for_what_the_common_model_cannot_say() -> None:
-    message = nslip.decode('@a3|f0|c3|S0|d1|T2|k7|q9|t"x"#')
-    context = FULL.replace(defaults={"csp": {"block.PRIORITY": "P3"}})
-    made = turnwire.convert(message, "csp", context=context)
-    assert made.message.block.get("PRIORITY") is None and "slots.PRIORITY" in made.dropped
-    mapped = context.replace(values={"csp": {"block.PRIORITY": {"9": "P1"}}})
-    assert turnwire.convert(message, "csp", context=mapped).message.block.get("PRIORITY") == "P1"
-
-    result = sap.decode(json.dumps({**RESULT, "output": [1, 2]}))
-    assert raised(ConvertError, turnwire.convert, result, "sstp", context=FULL).known == {"payload.content": [1, 2]}
-    said = FULL.replace(values={"sstp": {"payload.content": {"[1,2]": "1 and 2"}}})
-    assert turnwire.convert(result, "sstp", context=said).message.payload["content"] == "1 and 2"
-
-    value = example(sstp.Kind.KNOWLEDGE)
-    value["payload"]["directed_to"] = "bo"
-    made = turnwire.convert(sstp.decode(json.dumps(value)), "csp", context=FULL)
-    assert made.message.receiver == "bo"
-
-
-NUMBERED = FULL.replace(
-    agents={RESULT["producer"]["agentId"]: 1}, conversations={RESULT["correlationId"]: 3}, ids={RESULT["taskId"]: 7}
-)
-
-
-@pytest.mark.parametrize("output", [{}, None, "", []])
-def test_a_cancelled_result_says_why(output: Any) -> None:
-    value = {**RESULT, "status": "CANCELLED", "output": output, "error": {"message": "by the user"}}
-    made = turnwire.convert(sap.decode(json.dumps(value)), "nslip", context=NUMBERED)
-    assert made.message.get(nslip.Slot.TAG) == "by the user" and "error.message" in made.dropped
