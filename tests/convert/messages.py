@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import turnwire
+from tests import vectors
 from tests.csp import generate
 from tests.kick import traffic
 from tests.nslip import twins
@@ -22,78 +23,8 @@ from turnwire.kick.spec import DEFAULT_ROWS
 
 UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"
 ID = "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0b"
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "nslip": {"turn": 1, "src": 91, "dst": 92, "conv_id": 93},
-    "csp": {
-        "sender": "SENDER",
-        "receiver": "RECEIVER",
-        "ctx": "C9",
-        "block.id": "T9",
-        "ERROR:block.id": "E9",
-        "PATCH:block.id": "P9",
-        "block.REQ": "do it",
-        "block.STATUS": "OK",
-        "block.AT": "T9",
-        "block.CAUSE": "because",
-    },
-    "sstp": {
-        "header.actor_id": "sender",
-        "header.session_id": "session",
-        "header.logical_clock": 1,
-        "payload.assumptions": [],
-        "payload.success_criteria": "done",
-        "payload.constraints": [],
-        "payload.required_fields": [],
-        "payload.uncertainty": 0.5,
-        "payload.directed_to": "receiver",
-        "payload.confidence": 0.5,
-        "payload.evidence_refs": [],
-        "payload.assigned_to": "receiver",
-        "payload.required_capabilities": [],
-        "payload.output_schema_id": "ioc.result.v0",
-        "payload.evaluation_criteria": "works",
-        "payload.scope": "all",
-        "payload.commit_mode": "unilateral",
-        "payload.supersedes": None,
-        "payload.artifacts": [],
-        "payload.verdict": "pass",
-        "payload.checks_run": [],
-        "payload.memory_type": "episodic",
-        "payload.derived_rule": "none",
-        "payload.propagation": "none",
-        "payload.goal": "a goal",
-        "payload.question": "a question",
-        "payload.content": "a content",
-        "payload.task": "a task",
-        "payload.decision": "a decision",
-        "payload.claim": "a claim",
-        "payload.summary": "a summary",
-    },
-    "sap": {
-        "taskId": ID,
-        "correlationId": ID,
-        "messageId": ID,
-        "issuedAt": "2026-01-01T00:00:00Z",
-        "reportedAt": "2026-01-01T00:00:00Z",
-        "issuer.agentId": "sender",
-        "issuer.agentKind": "agent",
-        "producer.agentId": "sender",
-        "producer.agentKind": "agent",
-        "target.capability": "some.thing",
-        "constitutionalContext.pressureLevel": "instant",
-        "constitutionalEvidence.alignment": "VALID",
-        "payload": {},
-        "status": "RUNNING",
-        "error.message": "it failed",
-    },
-    "kick": {
-        "id": lambda: str(uuid.uuid4()),
-        "timestamp": "2026-01-01T00:00:00Z",
-        "sender": "WePlan",
-        "receiver": "Orchestrator",
-        "correlation_id": ID,
-    },
-}
+DEFAULTS: dict[str, dict[str, Any]] = vectors.load("convert")[0]["defaults"]
+DEFAULTS["kick"]["id"] = lambda: str(uuid.uuid4())
 FULL = Context(defaults=DEFAULTS)
 
 

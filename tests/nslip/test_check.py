@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from tests import vectors
 from tests.conftest import BACKENDS, raised
 from tests.nslip import twins
 from tests.nslip.twins import anything
@@ -164,22 +165,14 @@ def test_versions_that_are_none(nslip: Any, version: Any, reason: str) -> None:
     assert (caught.reason, caught.path) == (reason, "/version")
 
 
-@pytest.mark.parametrize(
-    "wire",
-    [
-        '@aA|f4|c3|S0|d1|T1|t"schema=0"#',
-        '@aA|f4|c3|S0|d1|T1|t"schema=01"#',
-        '@aA|f4|c3|S0|d1|T1|t"schema=1 "#',
-        '@aA|f4|c3|S0|d1|T1|t"schema=\u0661"#',
-        '@aA|f4|c3|S0|d1|T1|t"schema=99999999999999999999"#',
-        '@aA|f4|c3|S0|d1|T1|u"schema=1"#',
-        '@aA|f0|c3|S0|d1|T1|t"schema=1"#',
-        '@a1|f4|c3|S0|d1|T1|t"schema=1"#',
-        "@aA|f4|c3|S0|d1|T1#",
-    ],
-)
-def test_messages_that_announce_nothing(nslip: Any, wire: str) -> None:
-    assert announced(nslip.decode(wire)) is None
+@vectors.cases("nslip_forms", kind="announces nothing")
+def test_messages_that_announce_nothing(nslip: Any, case: dict[str, Any]) -> None:
+    assert announced(nslip.decode(case["wire"])) is None
+
+
+@vectors.cases("nslip_forms", kind="extract")
+def test_what_is_found_behind_what_only_began_as_a_message(case: dict[str, Any]) -> None:
+    assert [[one.start, one.end] for one in extract(case["text"])] == case["spans"]
 
 
 @given(fields=twins.fields)
@@ -217,21 +210,6 @@ def test_what_is_clean_is_what_the_long_way_says_nothing_of(nslip: Any) -> None:
             again.slots[Slot.TAG] = "long" * 17
             assert nslip.check(again)
     assert clean > 50
-
-
-@pytest.mark.parametrize(
-    ("text", "spans"),
-    [
-        ("@a0|x @a0|f0|c1|S1|d2|T0#", [(6, 25)]),
-        ('@a0|s"x @a0|f0|c1|S1|d2|T0# "#@a0|f0|c1|S1|d2|T1#', [(8, 27), (30, 49)]),
-        ("@a9 @a0|f0|c1|S1|d2|T0#", [(4, 23)]),
-        ('@a0|t"oops #@a0|f0|c1|S1|d2|T0#"|#', [(12, 31)]),
-        ("@@a0|f0|c1|S1|d2|T0#", [(1, 20)]),
-        ('@a0|t"@a0|t"@a0|f0|c1|S1|d2|T0#', [(12, 31)]),
-    ],
-)
-def test_what_is_found_behind_what_only_began_as_a_message(text: str, spans: list[tuple[int, int]]) -> None:
-    assert [(one.start, one.end) for one in extract(text)] == spans
 
 
 def test_near_misses_are_told_at_their_lines():

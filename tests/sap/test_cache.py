@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import rfc8785
 
+from tests import vectors
 from tests.conftest import raised
 from tests.sap.documents import RESULT, TASK, changed, result, task
 from turnwire import LIMITS, sap
@@ -109,62 +110,27 @@ def test_bypass_reads_nothing_and_writes_nothing(cache: sap.Cache, policy: Any) 
     assert len(cache.ledger) == 1
 
 
-@pytest.mark.parametrize(
-    ("limit", "now", "found"),
-    [
-        (60, "2025-09-28T10:00:59Z", True),
-        (60, "2025-09-28T10:01:00Z", False),
-        (60, "2025-09-28T10:00:59.9Z", True),
-        (1, T0, True),
-        (0, T0, False),
-        (None, "2999-01-01T00:00:00Z", True),
-        (0, "2025-09-28T09:59:57Z", False),
-        (60, "2025-09-28T09:59:55Z", True),
-        (60, "2025-09-28T09:59:54Z", False),
-        (None, "2025-09-28T09:00:00Z", False),
-    ],
-)
-def test_ages(cache: sap.Cache, limit: int | None, now: str, found: bool) -> None:
-    policy: dict[str, Any] = {"mode": "prefer"} if limit is None else {"mode": "only", "maxAgeSec": limit}
-    asked = task(**{POLICY: policy})
-    cache.put(asked, result(), now=T0)
-    answer = cache.get(asked, now=now)
-    assert bool(answer) is found
-    if isinstance(answer, sap.Miss):
-        assert answer.reason == "stale"
-
-
 CONTEXT = "constitutionalContext__"
 
 
-@pytest.mark.parametrize(
-    ("changes", "found"),
-    [
-        ({}, True),
-        ({CONTEXT + "constraints": ["No PII"]}, True),
-        ({CONTEXT + "constraints": ["No PII", "No names"]}, False),
-        ({CONTEXT + "constraints": ...}, True),
-        ({CONTEXT + "objectives": ["Something else"]}, False),
-        ({CONTEXT + "riskTolerance": "high"}, True),
-        ({CONTEXT + "riskTolerance": ...}, True),
-        ({CONTEXT + "pressureLevel": "instant"}, True),
-        ({CONTEXT + "pressureLevel": "deliberated"}, False),
-        ({CONTEXT + "pressure": {"blueprint_thinking": 41}}, True),
-        ({CONTEXT + "pressure": {"blueprint_thinking": 42}}, False),
-        ({CONTEXT + "pressure": {"unknown": 0}}, False),
-    ],
-)
-def test_alignment_is_checked_again_unless_it_must_not(cache: sap.Cache, changes: dict[str, Any], found: bool) -> None:
+@vectors.cases("sap_forms", kind="age")
+def test_ages(cache: sap.Cache, case: dict[str, Any]) -> None:
+    asked = task(**{POLICY: case["policy"]})
+    cache.put(asked, result(), now=case["stored"])
+    answer = cache.get(asked, now=case["now"])
+    assert bool(answer) is case["found"]
+    assert case["found"] or answer.reason == "stale"
+
+
+@vectors.cases("sap_forms", kind="alignment")
+def test_alignment_is_checked_again_unless_it_must_not(cache: sap.Cache, case: dict[str, Any]) -> None:
     cache.put(task(), result())
-    for policy, expected in (
-        ({"mode": "prefer"}, found),
-        ({"mode": "prefer", "mustAlign": True}, found),
-        ({"mode": "prefer", "mustAlign": False}, True),
-    ):
-        answer = cache.get(task(**changes, **{POLICY: policy}))
+    changes = {CONTEXT + name: value for name, value in case["context"].items()}
+    changes |= dict.fromkeys((CONTEXT + name for name in case.get("absent", ())), ...)
+    for must, expected in (({}, case["found"]), ({"mustAlign": True}, case["found"]), ({"mustAlign": False}, True)):
+        answer = cache.get(task(**changes, **{POLICY: {"mode": "prefer", **must}}))
         assert bool(answer) is expected
-        if isinstance(answer, sap.Miss):
-            assert (answer.reason, bool(answer.text)) == ("unaligned", True)
+        assert expected or (answer.reason, bool(answer.text)) == ("unaligned", True)
 
 
 def test_the_newest_eligible_row_wins(cache: sap.Cache) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests import vectors
 from tests.sap.documents import TASK, changed
 from turnwire import sap
 from turnwire.errors import Reason
@@ -37,23 +38,15 @@ def found(payload: Any, escaped: str = "") -> list[Any]:
     return told[0]
 
 
-@pytest.mark.parametrize(
-    ("payload", "where"),
-    [
-        ({"password": "x"}, ["/password"]),
-        ({"db": [{"clientSecret": "x"}]}, ["/db/0/clientSecret"]),
-        ({"API-KEY": "x", "api_key": ""}, ["/API-KEY"]),
-        ({"accessToken": "abc", "tokens": "5", "max_tokens": 5}, ["/accessToken"]),
-        ({"text": "use AKIAIOSFODNN7EXAMPLE today"}, ["/text"]),
-        ({"h": ["Authorization: Bearer abcdefghijklmnopqrstuvwxyz"]}, ["/h/0"]),
-        ({"texts": ["sk-" + "a" * 20, "sk-" + "a" * 19]}, ["/texts/0"]),
-        ({"text": "a task-oriented sketch, monkey business", "keyboard": "yes", "author": "me"}, []),
-        ({"a/b": {"pwd": "x"}}, ["/a~1b/pwd"]),
-        ({"https://a:b@c/~": 5}, ["/https:~1~1a:b@c~1~0"]),
-    ],
-)
-def test_secrets_are_named_by_their_places(payload: dict[str, Any], where: list[str]) -> None:
-    assert found(payload) == [f"/payload{place}" for place in where]
+@vectors.cases("sap_forms", kind="secrets")
+def test_secrets_are_named_by_their_places(case: dict[str, Any]) -> None:
+    assert found(case["payload"]) == [f"/payload{place}" for place in case["at"]]
+
+
+@vectors.cases("sap_forms", kind="certain secret")
+def test_only_what_is_one_for_certain_breaks_the_clause(case: dict[str, Any]) -> None:
+    line = sap.conformance(json.dumps(changed(TASK, "/payload", case["payload"]))).line("secrets")
+    assert (bool(line.faults), bool(line.doubts)) == (case["certain"], not case["certain"])
 
 
 SECRETS = """password passwd passphrase pwd secret api_key apikey api-key access_key privateKey accessKey token
@@ -119,20 +112,6 @@ def test_values_are_seen_whichever_letter_is_written_as_an_escape(text: str) -> 
 def test_hostile_texts_are_searched_once(piece: str) -> None:
     """Each byte is looked at a few times, however many signs of a URL there are: a square would never end."""
     assert found({"x": piece * 30_000}) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "certain"),
-    [
-        *((text, True) for text in ("postgres://u:pw@h/db", "go to postgres://u:pw@h/db")),
-        ("postgres://u:$PASSWORD@h and postgres://u:pw@h", True),
-        *((f"postgres://u:{word}@h/db", False) for word in ("$PASSWORD", "<password>", "{pw}", "***", "redacted")),
-    ],
-)
-def test_only_what_is_one_for_certain_breaks_the_clause(text: str, certain: bool) -> None:
-    for payload in ({"x": text}, {"x": [text]}, {text: 1}):
-        line = sap.conformance(json.dumps(changed(TASK, "/payload", payload))).line("secrets")
-        assert (bool(line.faults), bool(line.doubts)) == (certain, not certain)
 
 
 @pytest.mark.once
