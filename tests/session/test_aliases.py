@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from benchmarks.session_traffic import interleaved_nslip
-from tests.conftest import raised, rounds
+from tests.conftest import rounds
 from tests.session.material import any_options, composed, few_shapes
 from turnwire import session, tokens
-from turnwire.errors import DecodeError
 from turnwire.session import Options, aliases
 from turnwire.session.aliases import (
     ALPHABETS,
@@ -116,17 +115,6 @@ def test_what_a_reader_takes_and_refuses(found: list[str] | None, bodies: list[s
     else:
         with pytest.raises(ValueError):
             [expander.expand(body) for body in bodies]
-
-
-@pytest.mark.parametrize("said", ["x", "--", "-あ", "x-"])
-def test_an_unknown_alphabet_is_refused(said: str) -> None:
-    caught = raised(DecodeError, session.decode, f"%1 &{said}\n.0\n", sealed=False)
-    assert (caught.reason, caught.line) == ("bad_encoding", 1)
-
-
-def test_without_the_word_in_the_header_they_are_letters() -> None:
-    assert session.decode('%1\na={x?:"あ"}\na あyあ\n.2\n', sealed=False) == [{"x": "あ"}, {"x": "あyあ"}]
-    assert session.decode('%1 &あ\na={x?:"b"}\na あyあ\n.2\n', sealed=False) == [{"x": "b"}, {"x": "y"}]
 
 
 ONE = "0f8fad5b-d9cb-469F-a165-70867728950e"

@@ -126,32 +126,3 @@ def test_damaged_ones() -> None:
         if "reason" in vector:
             caught = raised(DecodeError, session.decode, vector["text"])
             assert (caught.reason, caught.line) == (vector["reason"], vector["line"]), vector["id"]
-
-
-def test_what_the_page_says_of_headers_and_distances() -> None:
-    """By hand, without checks: a header over lines, nothing told under ``~``, values behind a space."""
-    for text, events in (
-        ("%1 a word\n and more\n={a:1}\n.1\n", [{"a": 1}]),
-        ('%1 @i\n d\na={"i\n d":1 b+:5}\na 2\n.2\n', [{"i\nd": 1, "b": 5}, {"i\nd": 1, "b": 2}]),
-        ("%1\na={n~:5}\n={n~}\n.2\n", [{"n": 5}, {"n": 5}]),
-        ("%1\n={act ASK n:1 at:12:30 é⫻ 007}\n.1\n", [{"act": "ASK", "n": 1, "at": "12:30", "é⫻": "007"}]),
-        ("%1\n={a,b x}\n.1\n", [{"a": None, "b": "x"}]),
-        ("%1 &\n={a:1}\n^1 @other\n={a:2}\n.2\n", [{"a": 1}, {"a": 2}]),
-        ('%1\n={n:5}\n={n~:"-2"}\n={n~:"&!\\"-2x\\""}\n.3\n', [{"n": 5}, {"n": 3}, {"n": "-2x"}]),
-        ("%1\na={n~:5}\na 3\na\n.3\n", [{"n": 5}, {"n": 8}, {"n": 8}]),
-    ):
-        assert session.decode(text, sealed=False) == events
-    for text in (
-        "%1\n x\n={a:1}\n.1\n",
-        "%1\na={t~:2026-01-01T00:00:00Z}\n={t~}\n.2\n",
-        "%1\n={a b:1}\n.1\n",
-        "%1\n={a {b:1}}\n.1\n",
-        '%1\n={n:5}\n={n~:"-2x"}\n.2\n',
-        "%1\na={n~:5}\na -3\n.2\n",
-        "%1\na={n~:T-5}\na 3\n.2\n",
-        "%1\n={a$5:{b:1}}\n.1\n",
-        "%1\n={a:1}\n\n={a:2}\n.2\n",
-        "%1\n={a:1}\n.1\n\n",
-        "%1\n={a:1}\n^1 @a\n \n={a:2}\n.2\n",
-    ):
-        raised(DecodeError, session.decode, text, sealed=False)
