@@ -15,28 +15,15 @@ import pytest
 import turnwire
 from tests import vectors
 from tests.conftest import put, rounds
-from tests.log import engines, json_engines
 from tests.log.engines import GOOD, damaged_log
 from tests.log.found import add_up, everything
-from tests.log.json_engines import both, quoted
-from tests.log.mixed_logs import GOOD_JSON, csp_message
+from tests.log.json_engines import both
 from tests.log.test_scan import LINES, scan_nslip
 from tests.sap.documents import TASK
-from turnwire import LIMITS, WIRES, DecodeError, csp, scan
+from turnwire import WIRES, DecodeError, scan
 from turnwire.log.output import rejects as quarantine
 
 pytestmark = pytest.mark.usefixtures("scan_core")
-
-NSLIP, JSON = engines.GOOD, json_engines.RECORDS["sstp"][0]
-MARK = b"\xef\xbb\xbf"
-
-
-def message(number: int, data: str = "x") -> bytes:
-    """A RESULT; content that is more than one line makes a heredoc."""
-    return csp.encode(csp.message("A", "B", "C0", csp.Result(f"T{number}", {"STATUS": "OK", "DATA": data}))).encode()
-
-
-CSP, BEHIND = message(1), b"\n" + message(2)
 
 
 def found(data: bytes, wire: str | None = None, **options: Any) -> Any:
@@ -52,93 +39,6 @@ def test_damage_of_each_kind(case: dict[str, Any]) -> None:
     for batch_bytes in (1 << 20, 1):
         columns, rejects, _ = found(data, case["wire"], batch_bytes=batch_bytes)
         assert (len(columns["offset"]), [one["reason"] for one in rejects]) == (case["records"], case["rejects"])
-
-
-def changed(old: bytes, new: bytes) -> bytes:
-    assert old in JSON
-    return JSON.replace(old, new, 1)
-
-
-DEEP, EDGE = b', "x": ' + b"[" * 126 + b"%b" + b"]" * 126 + b"}", 2**1024 - 2**970
-SIZE = len(JSON)
-OF_JSON: list[tuple[bytes, list[int], list[tuple[int, int, str]]]] = [
-    (JSON[:80] + b"\n" + JSON + b"\n", [81], [(0, 80, "unterminated_string")]),
-    (JSON[:80] + JSON, [80], [(0, 80, "unterminated_string")]),
-    (JSON + JSON, [0, SIZE], []),
-    (b"x" + JSON + b" {} " + JSON, [1, SIZE + 5], []),
-    (changed(b'"g"', b'"\\x"') + b"\n" + JSON, [SIZE + 2], [(0, SIZE + 1, "bad_escape")]),
-    (changed(b'"g"', b'"\xff"') + b"\n", [], [(0, SIZE, "bad_utf8")]),
-    (changed(b'"g"', b'"\0\0"') + b"\n", [], [(0, SIZE + 1, "control_character")]),
-    (changed(b'"goal"', b'"oal"'), [], [(0, SIZE - 1, "missing_field")]),
-    (changed(b'"s"', b'"s", "session\\u005fid": "s"'), [], [(0, SIZE + 24, "dup_key")]),
-    (changed(b'clock": 1', b'clock": 1e400'), [], [(0, SIZE + 4, "not_finite")]),
-    (changed(b'clock": 1', b'clock": NaN'), [], [(0, SIZE + 2, "not_finite")]),
-    (changed(b'clock": 1', b'clock": ' + b"1" * 5000), [], [(0, SIZE + 4999, "number_too_long")]),
-    (changed(b'clock": 1', b'clock": true'), [], [(0, SIZE + 3, "wrong_type")]),
-    (changed(b'"intent"', b'"intend"'), [], [(0, SIZE, "unknown_kind")]),
-    (changed(b'"g"', b'"\xe2\x80\xa8\xc2\x85"'), [0], []),
-    (MARK + JSON + b"\r\n", [3], []),
-    (b'{"header": {"ki', [], []),
-    (b'{"level": "info", "origin": "x"} {"a": \n', [], []),
-    (b"", [], []),
-    (b" \n\t\n", [], []),
-    (b'{"a": ' * 20_000 + b"\n" + JSON, [120_001], []),
-    (JSON[:-1] + DEEP % b"", [0], []),
-    (JSON[:-1] + DEEP % b"[[]]", [], [(0, SIZE + len(DEEP) + 1, "too_deep")]),
-]
-for form in (b'"header": {"risk_score": %d.0, ', b'"header": {"risk_score": %de0, '):
-    least, below = (changed(b'"header": {', form % number) for number in (EDGE, EDGE - 1))  # the least that is infinite
-    OF_JSON += [(below, [0], []), (least, [], [(0, len(least), "not_finite")])]
-
-
-@pytest.mark.parametrize(("data", "records", "rejects"), OF_JSON)
-def test_damage_of_json(data: bytes, records: list[int], rejects: list[tuple[int, int, str]]) -> None:
-    columns, refused, _ = found(data, "sstp")
-    assert columns["offset"] == records
-    assert [(one["offset"], one["length"], one["reason"]) for one in refused] == rejects
-
-
-@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
-def test_a_string_that_its_line_cuts_off(end: bytes) -> None:
-    """Its newline is where reading failed, with or without a carriage return."""
-    damaged = b'@a3|f0|c1|S0|d1|T1|t"x'
-    (reject,) = found(damaged + end)[1]
-    reason = "newline_in_string" if end else "unterminated_string"
-    fault = len(damaged + end) - 1 if end else damaged.index(b'"')
-    assert (reject["raw"], reject["reason"], reject["fault"]) == (damaged, reason, fault)
-
-
-SSTP = GOOD_JSON[0]
-
-
-def test_a_damaged_one_ends_where_another_begins() -> None:
-    for data, raw, wires in (
-        (b"@a3|f0 " + SSTP + NSLIP, [SSTP, NSLIP], {"nslip"}),
-        (NSLIP[:-3] + SSTP + b"\n", [SSTP], {"nslip"}),
-        (SSTP[:-9] + NSLIP + b"\n", [NSLIP], {"sstp", "sap", "kick"}),
-        (b"CSP/1\nFROM A\n" + SSTP + b"\n", [SSTP], {"csp"}),
-        (NSLIP + b"\0" * 100 + SSTP + b"\0", [NSLIP, SSTP], set()),
-    ):
-        columns, rejects, _ = found(data)
-        assert columns["raw"] == raw, data
-        assert {one["wire"] for one in rejects} <= wires
-
-
-def test_records_inside_damaged_messages_and_their_pieces() -> None:
-    """A damaged message ends with the line that broke it, and the search goes on there, whatever stands in that."""
-    head = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\n"
-    whole = {NSLIP: [NSLIP], SSTP + b"\r": [SSTP], NSLIP + b"\r": [NSLIP], SSTP: [SSTP], NSLIP + b" x": [NSLIP]}
-    whole |= {b" " + SSTP: [SSTP], NSLIP + NSLIP: [NSLIP, NSLIP]}
-    whole |= {json.dumps({"log": NSLIP.decode()}).encode(): [NSLIP]}
-    for line, records in whole.items():
-        data = NSLIP + b"\n" + head + line + b"\nSTATUS OK\n\n" + NSLIP + b"\n"
-        columns, bad, _ = result = found(data)
-        assert columns["raw"] == [NSLIP, *records, NSLIP]
-        assert [(one["raw"], one["wire"], one["reason"], one["inner"]) for one in bad] == [
-            (head, "csp", "stray_line", None)
-        ]
-        for threads, batch_bytes in ((1, 7), (2, 40)):
-            assert found(data, threads=threads, batch_bytes=batch_bytes) == result
 
 
 # --- every wire beside every wire, torn, flipped, cut and grown at random ---------------------------------------------
@@ -217,62 +117,6 @@ def test_a_damaged_record_costs_neither_the_one_before_it_nor_the_one_behind(wir
             assert sum(start >= len(data) - len(behind) - 1 for start in columns["offset"]) == 1, data
             broken += len(rejects) > 0
     assert broken > 4
-
-
-# --- jSON over several lines: what is a record, what is damage, and that no cut of the input shows --------------------
-
-
-MESSAGE = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
-PRETTY = json.dumps(json.loads(MESSAGE), indent=2).encode()
-
-
-def found_in(data: bytes, **options: Any) -> tuple[list[bytes], list[tuple[int, bytes, str]]]:
-    """(the records, the rejects as (line, bytes, reason)) of a scan of all wires."""
-    result = everything(scan(data, **options))
-    add_up(data, result)
-    return result[0]["raw"], [(one["line"], one["raw"], one["reason"]) for one in result[1]]
-
-
-def test_damage_ends_with_the_line_of_the_fault() -> None:
-    lines = PRETTY.split(b"\n")
-    for place in range(3, 7):
-        for damage, within in ((lines[place].replace(b'"', b"", 1), 0), (lines[place].replace(b":", b"", 1), 1)):
-            broken = [*lines[:place], damage, *lines[place + 1 :]]
-            records, rejects = found_in(b"\n".join(broken) + b"\n" + MESSAGE + b"\n")
-            assert records == [MESSAGE]
-            assert [raw for line, raw, _ in rejects if line == 1] == [b"\n".join(broken[: place + within])]
-
-
-@pytest.mark.parametrize(
-    "line", [b"INFO next", b"2026-05-04T10:00:00Z INFO next", b"@a3 bad", b"{}", MESSAGE, b"```", b"CSP/1"]
-)
-def test_a_line_that_cannot_be_part_of_it_ends_an_object(line: bytes) -> None:
-    torn = b'{"header": {"actor_id": "a", "schema_id": "b"},\n "payload":   \n\n'
-    records, rejects = found_in(b"a\n" + torn + line + b"\n" + GOOD + b"\n")
-    if line == b"{}":
-        assert rejects[0][1] == torn.rstrip(b"\n") + b"\n\n{}"
-    elif line == MESSAGE:  # its value, which is closed
-        assert [raw for _, raw, _ in rejects] == [torn]
-        assert records == [MESSAGE, GOOD]
-    else:
-        assert (rejects[0][0], rejects[0][1]) == (2, torn.rstrip(b"\n"))
-    assert records[-1] == GOOD
-
-
-def test_what_is_closed_in_an_open_object_is_found() -> None:
-    """At the end of the input, at the limit, and where another wire begins."""
-    array = b'{"messages": [\n' + b",\n".join([PRETTY, quoted(GOOD), MESSAGE]) + b",\n"
-    assert found_in(array) == ([PRETTY, GOOD, MESSAGE], [])
-    csp = csp_message(random.Random(3))
-    assert found_in(array + csp)[0] == [PRETTY, GOOD, MESSAGE, csp]
-    assert found_in(array * 9 + b"x\n")[0] == [PRETTY, GOOD, MESSAGE] * 9
-    limits = LIMITS._replace(message=len(PRETTY) + 1)
-    records, rejects = found_in(array[:-2] + b"]}\n" + PRETTY, limits=limits)
-    assert (records, rejects) == ([PRETTY, GOOD, MESSAGE, PRETTY], [])
-    records, rejects = found_in(PRETTY + b"\n" + MESSAGE + b"\n", limits=LIMITS._replace(message=len(PRETTY) - 1))
-    assert records == [MESSAGE]
-    assert {reason for _, _, reason in rejects} == {"message_too_large"}
-    assert rejects[0][1].startswith(b'{\n  "header"')
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import rounds
 from tests.golden.logs import log as golden
-from tests.log.carriers import BAD, CARRIERS, GOOD, PRETTY, TIME
+from tests.log.carriers import BAD, CARRIERS, GOOD, PRETTY
 from tests.log.engines import GOOD as RECORD
 from tests.log.found import everything
 from tests.log.mixed_logs import GOOD_JSON, NSLIP, csp_message, good_log
@@ -76,43 +76,6 @@ def test_a_cut_message_is_what_it_is_in_a_file(tail: bool, wire: str) -> None:
             assert counted(CARRIERS[name](f"{cut}\n\n{AFTER}")) == bare, (name, at, cut)
 
 
-@pytest.mark.parametrize("wire", PRETTY)
-def test_a_mark_makes_white_space_no_prefix(wire: str) -> None:
-    cut = CARRIERS["indented"](PRETTY[wire])[:-20]
-    for data in (cut, cut.replace("\n", "\r\n"), cut[: cut.rindex("\n")] + "\r"):
-        assert kinds(f"\ufeff{data}") == kinds(data)
-
-
-CSP = GOOD["csp"].split("\n")
-
-
-def test_two_services_are_two_texts() -> None:
-    """Their lines are interleaved, and so may be those of others."""
-    other = ["CSP/1", "FROM C", "TO D", "CTX C2", "INTENT QUERY", "", "QUERY Q1", "ASK why"]
-    mixed = ["db-1  | ready for connections"]
-    for one, two in zip(CSP, [*other, *[""] * len(CSP)], strict=False):
-        mixed += [f"a-1   | {one}", f"b-1   | {two}"]
-    said = [text.decode() for _, text in kinds("\n".join(mixed) + "\n")]
-    assert said == [GOOD["csp"], "\n".join(other)]
-
-
-@pytest.mark.parametrize("first", ["stdout", "stderr"])
-def test_two_streams_are_two_texts(first: str) -> None:
-    """Parts of two streams of one container come in any order; what they say has the time of its first part."""
-    second = "stderr" if first == "stdout" else "stdout"
-    one, two = GOOD["sstp"], GOOD["sap"]
-    data = f"{TIME}.1Z {first} P {one[:30]}\n{TIME}.2Z {second} P {two[:20]}\n{TIME}.3Z {first} P {one[30:50]}\n"
-    data += f"{TIME}.4Z {second} F {two[20:]}\n{TIME}.5Z {first} F {one[50:]}\n"
-    columns = everything(scan(data.encode()))[0]
-    assert [text.decode() for text in columns["raw"]] == [one, two]
-    assert columns["time"] == [1767323045100000, 1767323045200000]
-
-
-def test_a_mark_at_the_start_of_a_line_hides_no_time() -> None:
-    data = f"\ufeff{TIME}Z {AFTER}\n\ufeff{TIME}Z {AFTER}\n"
-    assert everything(scan(data.encode()))[0]["time"] == [1767323045000000] * 2
-
-
 @pytest.mark.parametrize("wire", GOOD)
 def test_a_wrapper_that_is_cut_off_costs_no_word(wire: str) -> None:
     """A cut through the object around a message cuts the message: a reject, wherever one is that is cut in a file."""
@@ -128,29 +91,6 @@ def test_a_wrapper_that_is_cut_off_costs_no_word(wire: str) -> None:
         bare = [kind for kind, _ in kinds(f"{plain}\n")]
         there = [kind for kind, _ in kinds(f"{data}\n")]
         assert not bare or there, (at, data)
-
-
-@pytest.mark.parametrize("behind", ["prose", "```json", "</message>"])
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_what_stands_directly_behind_a_block_makes_it_a_reject(carrier: str, behind: str) -> None:
-    """Never a short good record, in any carrier."""
-    text = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA x"
-    assert [kind for kind, _ in kinds(CARRIERS[carrier](f"{text}\n{behind}\n\n{AFTER}"))] == ["record", "reject"]
-
-
-def test_the_next_line_of_the_log_ends_a_message() -> None:
-    text = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA x"
-    data = f"{TIME} INFO sending\n{text}\n" * 50 + f"{TIME} INFO done\n"
-    assert [kind for kind, _ in kinds(data)] == ["record"] * 50
-    data = f"INFO:app: {text}\n" * 50
-    assert [kind for kind, _ in kinds(data)] == ["record"] * 50
-
-
-@pytest.mark.parametrize("size", [1, 200, 1000, 5000])
-def test_an_object_that_stays_open_on_a_long_line_ends_with_it(size: int) -> None:
-    """The next line has the same prefix and is no part of it; all of the log is read."""
-    data = f'{TIME} INFO app: {AFTER} {"x" * size} {{"a": [\n{TIME} INFO app: {AFTER}\n'
-    assert [kind for kind, _ in kinds(data)] == ["record", "record"]
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -170,27 +110,6 @@ def test_every_good_record_of_every_wire_is_found() -> None:
         assert raw == [record for _, record in records]
         met |= {wire for wire, _ in records}
     assert met == set(WIRES)
-
-
-def test_what_contains_another_is_the_record() -> None:
-    """Content is never a record of its own; a wrapper is looked into."""
-    sstp = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
-    inside = {
-        "nSLIP in a string of a message": sstp.replace(
-            b'"header"', b'"note": ' + json.dumps(RECORD.decode()).encode() + b', "header"', 1
-        ),
-        "JSON in a quoted string": b'@a3|f0|c1|S0|d1|T1|t"' + sstp.replace(b'"', b'\\"') + b'"#',
-        "a heredoc": csp_message(random.Random(5)).rstrip(b"\n"),
-    }
-    for name, record in inside.items():
-        columns, rejects, _ = everything(scan(record + b"\n"))
-        assert ([text.rstrip() for text in columns["raw"]], rejects) == ([record], []), name
-    deep = f"x {sstp.decode()} y {RECORD.decode()}"
-    wrapper = json.dumps({"log": RECORD.decode(), "more": [{"deep": deep}]}).encode()
-    columns, rejects, _ = everything(scan(wrapper))
-    assert (columns["raw"], rejects) == ([RECORD, sstp, RECORD], [])
-    assert columns["inner"] == [0, 2, 2 + len(sstp) + 3]
-    assert [wrapper[offset : offset + 1] for offset in columns["offset"]] == [b'"'] * 3
 
 
 HEADS = (b"CSP/1", b"csp/ 1", b"   CSP/1", b"\xef\xbb\xbfCSP/1", b"\t" * 70 + b"CSP/1", b"CSP/1;a=b", b"CSP", b"CSP/")
@@ -281,8 +200,3 @@ def test_nothing_but_a_mark(batch_bytes: int) -> None:
         found = scan(data, batch_bytes=batch_bytes)
         assert found_with_mark(found) == ([], []) and found.counts.bytes == len(data), data
     assert found_with_mark(scan(MARK + NSLIP[0], batch_bytes=batch_bytes))[0] == [("nslip", 3, len(NSLIP[0]), 1, None)]
-
-
-def test_a_document_begins_with_it() -> None:
-    [one] = scan(MARK + "⫻a/b:c/1\nsaid\n".encode()).messages()
-    assert (one.wire, one.offset, one.line) == ("kick", 0, 1)

@@ -24,16 +24,6 @@ def wrapped(*texts: str) -> bytes:
     return json.dumps({"log": "\n".join(texts)}).encode()
 
 
-@pytest.mark.parametrize("first", [GOOD, BAD["nslip"].encode()])
-def test_what_stands_in_front_of_an_escaped_record_is_found_once(first: bytes) -> None:
-    """Between quotes that are no string of JSON, where only the second record shows that it is written as in one."""
-    data = b'x "' + first + b" " + GOOD.replace(b'"', b'\\"') + b'" y\n'
-    found = scan(data, wire="nslip")
-    assert sum(len(batch) for batch in found) == (1 if first is not GOOD else 2)
-    assert [one["raw"] for one in found.rejects.rows()] == ([] if first is GOOD else [first + b" "])
-    assert found.counts.record_bytes + found.counts.reject_bytes + found.counts.text_bytes == len(data)
-
-
 def collect(found: Scan, rows: list[int]) -> None:
     for batch in found:
         rows += batch["offset"].tolist()
@@ -75,45 +65,6 @@ def test_each_line_of_a_container_keeps_its_rejects(depth: int) -> None:
     assert len(found((json.dumps(line) + "\n").encode() * 700)) == 700
     many = {"log": (json.dumps({"msg": BAD["nslip"] + "\n"}) + "\n") * 700}
     assert len(found(json.dumps(many).encode())) == 512  # of one string no more are kept
-
-
-CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n"
-JOURNAL = json.dumps({"MESSAGE": list(CSP.encode()), "__REALTIME_TIMESTAMP": "1795330802000000"})
-
-WRITTEN = {
-    "plain": json.dumps({"log": CSP}),
-    "an escaped slash": json.dumps({"log": CSP}).replace("/", "\\/"),
-    "an escaped slash in strings": json.dumps({"log": json.dumps({"log": CSP}).replace("/", "\\/")}),
-    "escaped letters": json.dumps({"log": '{"a": 1}\n' + CSP}).replace("CSP/1", "\\u0043SP\\u002f1"),
-    "an array of bytes": JOURNAL,
-    "an array of bytes in a string": json.dumps({"log": JOURNAL}),
-}
-"""The same message as writers of JSON put it."""
-
-
-@pytest.mark.parametrize("name", WRITTEN)
-def test_a_scan_for_csp_alone_sees_what_json_escapes(name: str) -> None:
-    data = f"{CSP}\n\n{WRITTEN[name]}\n\n{CSP}\n".encode()
-    places = [(one.offset, one.line, one.inner) for one in scan(data).messages() if one.wire == "csp"]
-    assert len(places) == 3
-    assert [(one.offset, one.line, one.inner) for one in scan(data, wire="csp").messages()] == places
-
-
-@pytest.mark.parametrize("value", ["[256]", "[1,-2]", "[1.5]", "[[64]]", '["@"]', "[]", "[64,null]", "{}", "64", "1e2"])
-def test_other_arrays_are_no_text(value: str) -> None:
-    data = f'{{"MESSAGE":{value},"log":{json.dumps(GOOD.decode())}}}'.encode()
-    columns, rejects, _ = everything(scan(data))
-    assert (columns["raw"], rejects) == ([GOOD], [])
-
-
-@pytest.mark.parametrize("record", ["@a0|f0|c1|xx#", "@a0|f0|c1|S2|d3|T4#", "no record"])
-def test_a_damaged_object_that_holds_a_record_is_told_once(record: str) -> None:
-    """The reject is the inner record, and the object itself only if it holds none."""
-    text = json.dumps({"protocolVersion": "2.0", "taskId": "x", "constitutionalContext": {}, "m": record})
-    _, rejects, _ = everything(scan(text.encode() + b"\n"))
-    found = [(reject["wire"], reject["reason"]) for reject in rejects]
-    wanted = {"@a0|f0|c1|xx#": [("nslip", "unknown_prefix")], "no record": [("sap", "bad_uuid")]}
-    assert found == wanted.get(record, [])
 
 
 RECORD = "@a3|f0|c1|S0|d1|T1#"
@@ -177,37 +128,6 @@ def test_a_string_alone(text: str) -> None:
         data = f"{front}{line}{behind}".encode()
         before = found(front.encode())
         assert found(data) == before + [(one[0] + len(front.encode()), *one[1:]) for one in expected]
-
-
-WORDS = ["0", "-7", "1.5", "1e5", "1E5", "1e+5", "1E-5", "-1.5e-3", "-1.5E+30", "true", "false", "null"]
-
-
-@pytest.mark.parametrize("word", WORDS)
-def test_a_number_or_a_word_beside_a_string(word: str) -> None:
-    for text in (f'[{word},"{RECORD}"]', f'["{RECORD}" , {word}]', f'[{word}, [ {word} ], {{"a": "{RECORD}"}}]'):
-        expected = found(f'{{"all":{text}}}'.encode(), len('{"all":'))
-        assert [one[1:] for one in expected] == [(0, "nslip", None)]
-        assert found(text.encode()) == expected
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        f'["a" {RECORD}',
-        f'"Hi," she said: {RECORD}',
-        f'[2026-05-04 10:00:00] "x" {RECORD}',
-        f'[INFO] "{RECORD}"',
-        f'"x" "{RECORD}"',
-        f'["x", {RECORD}] X',
-        f'["x {RECORD} y"] X',
-        f'["x", y, "{RECORD}"]',
-        f'["x", 1x, "{RECORD}"]',
-        f'["{RECORD}',
-        f'[, "{RECORD}"]',
-    ],
-)
-def test_what_is_no_value_is_text(line: str) -> None:
-    assert found(line.encode()) == [(line.encode().index(b"@"), None, "nslip", None)]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@ have, the same on both cores."""
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import product
 from typing import Any
@@ -15,7 +14,6 @@ from tests.conftest import needs_both
 from tests.cores import use
 from tests.log.engines import GOOD
 from tests.log.found import everything
-from tests.log.mixed_logs import GOOD_JSON
 from turnwire import scan
 from turnwire.json._wrapper_py import TIME_NAMES
 
@@ -101,34 +99,6 @@ def test_members_of_the_object_around_a_string_are_its_time(scan_core: str) -> N
     names = [name.decode() for name in TIME_NAMES]
     log = "\n".join(SAY % f'"{name}":{value}' for name, value in product(names, TOLD))
     assert times(log) == [*TOLD.values()] * len(names)
-
-
-def test_the_first_name_of_the_table_counts_and_the_object_before_those_in_it(scan_core: str) -> None:
-    for members, time in (
-        ('"ts":1767225609,"timestamp":1767225600', FIRST),
-        ('"in":{"time":1767225609},"_time":1767225600', FIRST),
-        ('"resource":{"timeUnixNano":"1767225600000000000"}', FIRST),
-        ('"a":{"b":{"time":1767225600}}', None),
-    ):
-        assert times(SAY % members) == [time]
-
-
-def docker(text: str, time: str = "2026-01-01T00:00:00Z") -> str:
-    return json.dumps({"log": text, "stream": "stdout", "time": time}) + "\n"
-
-
-def test_what_stands_closer_comes_first(scan_core: str) -> None:
-    """The message, the line in its string, the object, the line of that. Other lines are not its own."""
-    sap = next(record for record in GOOD_JSON if b'"issuedAt"' in record).decode()
-    for text in (GOOD.decode(), next(one.decode() for one in GOOD_JSON if one.startswith(b'{"header"'))):
-        assert times(docker(f"2025-12-31 23:59:59 {text}", "2020-01-01T00:00:00Z")) == [FIRST - 1_000_000]
-        assert times("2019-01-01 00:00:00 " + docker(text)) == [FIRST]
-        assert times(docker(json.dumps({"msg": text}))) == times(docker(docker(text).rstrip())) == [FIRST]
-        assert times(docker(f"2020-01-01 00:00:00 x\n{text}\n2020-01-01 00:00:00 y\n")) == [FIRST]
-        assert times("2026-01-01 00:00:00 " + json.dumps({"log": text}) + f"\n{text}") == [FIRST, None]
-    assert times(docker(sap)) == times(sap) != [FIRST]
-    lines = "".join(docker(f"2026-01-01T00:00:0{number}Z INFO {GOOD.decode()}") for number in range(9))
-    assert times(lines.replace("\n", "")) == [FIRST + number * 1_000_000 for number in range(9)]
 
 
 CARRIED = [
