@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import vectors
 from tests.cli.running import turnwire as run
 from tests.csp.generate import GOOD_BLOCKS
 from tests.kick import traffic
@@ -365,83 +366,25 @@ def test_a_message_that_is_not_admitted_leaves_nothing_behind() -> None:
     assert [fault.text for fault in checker.faults] == ["first", "second"]
 
 
-LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL")
-LOGGED = [
-    *(f"{level}{behind}" for level in LEVELS for behind in (":", ": x", " [main] x", "\t(x)", "  - x")),
-    *(f"2026{sign}01{sign}31{behind}" for sign in "-/." for behind in ("T10", " 10:00", ",x")),
-    *(f"10:00:59{behind}x" for behind in " ,."),
-    *(f"{'1' * digits}{behind}" for digits in (10, 13, 16, 19) for behind in (" x", ":x", ",x", ".5 x", ".123456:")),
-    *("Jan  1 10:00:00 host", "Dec 31 23:59:59", "I0102 10:00:00.1", "W1231 23:59:", "E0101 00:00:", "F0101 00:00:"),
-    *("<0>x", "<34>x", "<191>Oct", "ts=1", "time=x", "level=info", "timestamp=1"),
-    *('{"a":1}', "[1]", "[main] x", "{", "["),
-    *(f"@{letter}0|" for letter in "afcSdT"),
-    *("@aZZZZZZZZZZZ|", "@T0|"),
-]
-UNLOGGED = [
-    *(f"{level}{behind}" for level in LEVELS for behind in ("", " x", "S: x", "[x]")),
-    *(
-        "info: x",
-        "Info - x",
-        "VERBOSE: x",
-        "2026-01/31T10",
-        "2026_01_31 10",
-        "2026-01-31x",
-        "26-01-31T10",
-        "2026-1-31 ",
-    ),
-    *("10:00 x", "10:00:59x", "1" * 9 + " x", "1" * 20 + " x", "1" * 10 + "x", "1" * 10 + ". x"),
-    *("jan  1 10:00:00", "Jan 1 10:00:00", "Jan  1 10:00", "D0102 10:00:00", "I012 10:00:00", "I0102 10:00"),
-    *("<>x", "<1234>x", "<a>x", "tss=1", "ts =1", "msg=x", "@b0|", "@a|", "@a000000000000|", "@a-|", "@a0#", "x {", ""),
-]
+@vectors.cases("lines", kind="log line")
+def test_lines_of_logs(case: dict[str, Any]) -> None:
+    for before in ("", " ", "\t \t"):
+        line = f"{before}{case['text']}".encode()
+        assert log_line(line) is case["is_one"]
+        for text in (b"x\n" + line, line + b"\nx", line + b"\n"):
+            assert log_lines(text) == any(map(log_line, text.split(b"\n")))
 
 
-@pytest.mark.parametrize("before", ["", " ", "\t \t"])
-def test_lines_of_logs(before: str) -> None:
-    assert [text for text in LOGGED if not log_line(f"{before}{text}".encode())] == []
-    assert [text for text in UNLOGGED if log_line(f"{before}{text}".encode())] == []
-    for first, second in (("x", "INFO: y"), ("INFO: y", "x"), ("x", "y"), ("", "\t{"), ("x INFO: y", "")):
-        text = f"{before}{first}\n{before}{second}".encode()
-        assert log_lines(text) == any(map(log_line, text.split(b"\n")))
-
-
-def test_statements_of_a_preamble() -> None:
+@vectors.cases("lines", kind="statement")
+def test_statements_of_a_preamble(case: dict[str, Any]) -> None:
     """Sections 3 and 7 of CSP/1: definitions, the heading of the laws, and laws."""
-    good = ["DEF A = x", "DEF _A9_Z = ", "DEF AB =x", "LAWS", "LAWS ", "LAWS\t", "LAWS\r", "- L1: x", "- L0123456789:"]
-    bad = ["DEF a = x", "DEF 9A = x", "DEF A: x", "DEF A x", "def A = x", " DEF A = x", "LAWS:", "LAWSUIT", "LAWS x"]
-    bad += ["LAW", "- L: x", "- L1 x", "L1: x", "-L1: x", "- l1: x", ""]
-    assert [text for text in good if not statement(text.encode())] == []
-    assert [text for text in bad if statement(text.encode())] == []
+    assert bool(statement(case["text"].encode())) is case["is_one"]
 
 
-SAID = [
-    *(f"I{mark}{end} on it" for mark in "'\u2019" for end in ("m", "ll", "ve", "d")),
-    *(f"then I {verb} it" for verb in (
-        "am", "will", "have", "had", "was", "would", "can", "could", "cannot", "think", "believe", "need", "found",
-        "looked", "did", "do", "don't", "just", "now", "also", "shall", "should", "understand", "see", "agree", "hope",
-        "want",
-    )),
-    *(f"{word}{end}" for word in (
-        "sure", "certainly", "of course", "absolutely", "thanks", "thank you", "understood", "got it", "sorry",
-        "apologies",
-    ) for end in (", x", "! x", ".", ". x", " for x", " to x")),
-    *(f"{word}{end} there" for word in ("hello", "hi", "hey", "okay", "ok", "great", "perfect") for end in ",!"),
-    *(f"{front}{word}{end} it" for front in ("", "and ", "now ", "so ", "then ") for word in ("here", "below")
-      for end in ("'s", "\u2019s", " is", " are")),
-    *(f"we{end} go" for end in (
-        "'ll", "\u2019ll", "'ve", "\u2019ve", " will", " have", " need", " can", " should",
-    )),
-    *("let me see", "as an ai model", "i looked at it", "this is my x", "this is the x", "the following is the x"),
-    *("ich habe x", "ich bin x", "ich werde x", "hier ist x", "hier sind x", "voici x", "je vais x", "je suis x"),
-    *("j'ai x", "j\u2019ai x", "aqu\u00ed est\u00e1 x", "aqu\u00ed tienes x"),
-]  # fmt: skip
-UNSAID = ["", "x", "done", "TASK T1", "surely x", "oki, x", "hi x", "hi,x", "here", "we go", "I", "II am x"]
-UNSAID += ["a sure, x", "sure", "this is a x", "hier x", "i looked"]
-
-
-def test_who_speaks() -> None:
+@vectors.cases("lines", kind="speech")
+def test_who_speaks(case: dict[str, Any]) -> None:
     """In any case, at the beginning of a line or behind the mark of a list, a quotation or a name."""
-    for text in SAID:
-        upper = text[:1].upper() + text[1:]
-        for line in {text, upper, f"> {upper}", f"user: {upper}", f"* {upper}", f"- {upper}\r\n"}:
-            assert spoken(line.encode()), line
-    assert [text for text in UNSAID if spoken(text.encode())] == []
+    text, upper = case["text"], case["text"][:1].upper() + case["text"][1:]
+    lines = (text, upper, f"> {upper}", f"user: {upper}", f"* {upper}", f"- {upper}\r\n")
+    for line in lines if case["is_one"] else (text,):
+        assert bool(spoken(line.encode())) is case["is_one"], line

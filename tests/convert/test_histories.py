@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import uuid
 from functools import cache
 from typing import Any
 
 import pytest
 
 import turnwire
+from tests import vectors
 from tests.clauses import TEXTS
-from tests.conftest import rounds
+from tests.conftest import raised, rounds
 from tests.convert.dialogues import given
-from turnwire import WIRES, Converter, ConvertError, Reason, csp, nslip
+from turnwire import Context, Converter, ConvertError, csp, nslip
 from turnwire.checklists import RecordChecklist
 from turnwire.nslip import Act
 from turnwire.read.located import record_checklist
 
 pytestmark = pytest.mark.once
-PROMISES = {Act.OBSERVE, Act.PROPOSE, Act.ACCEPT}
-"""Answers that leave the work open."""
-LAST = {Act.INFORM, Act.EVAL, Act.REJECT, Act.ERROR}
-"""Answers that end it."""
 
 
 def say(act: Act | str, source: int, target: int, turn: int, more: str = "|k1") -> Any:
@@ -29,44 +28,34 @@ def say(act: Act | str, source: int, target: int, turn: int, more: str = "|k1") 
     return nslip.decode(f'@a{code}|f0|c3|S{source}|d{target}|T{turn}{more}|t"text {turn}"#')
 
 
-@pytest.mark.parametrize("act", list(Act))
-def test_which_acts_end_the_work(act: Act) -> None:
-    converter = Converter("nslip", context=given("nslip"))
-    converter.feed(say(Act.REQUEST, 0, 1, 1))
-    converter.feed(say(act, 1, 0, 2))
-    assert converter.unanswered == (0 if act in LAST else 2 if act is Act.ASK else 1)
+COMMON, *CASES = vectors.load("histories")
+"""The values that the contexts of all histories have where they say nothing else, and the histories."""
 
 
-@pytest.mark.parametrize("act", list(Act))
-@pytest.mark.parametrize(("target", "clause"), [("csp", "answers"), ("sap", "correlation")])
-def test_who_asked_gives_none_of_the_answers(act: Act, target: str, clause: str) -> None:
-    converter = Converter(target, context=given("nslip"), nearest=True)
-    converter.feed(say(Act.REQUEST, 0, 1, 1))
-    try:
-        converter.feed(say(act, 0, 1, 2))
-    except ConvertError as error:
-        refused = error.reason is Reason.NOT_CONFORMING and error.path == clause
-    else:
-        refused = False
-    assert refused == (act in PROMISES | LAST)
-
-
-@pytest.mark.parametrize(("status", "left"), [("waiting", 1), ("in_progress", 1), ("done", 0), ("failed", 0)])
-@pytest.mark.parametrize("target", [wire for wire in WIRES if wire not in ("csp", "kick")])
-def test_work_that_waits_or_goes_on_has_not_ended(status: str, left: int, target: str) -> None:
-    converter = Converter(target, context=given("nslip"), nearest=True)
-    converter.feed(say(Act.REQUEST, 0, 1, 1))
-    converter.feed(say(Act.INFORM, 1, 0, 2, f'|k1|u"{status}"'))
-    assert converter.unanswered == left
-
-
-@pytest.mark.parametrize("target", WIRES)
-def test_who_asks_itself_answers_itself(target: str) -> None:
-    converter = Converter(target, context=given("nslip"), nearest=True)
-    converter.feed(say(Act.REQUEST, 0, 0, 1))
-    assert converter.unanswered == 1
-    converter.feed(say(Act.INFORM, 0, 0, 2, '|k1|u"done"'))
-    assert converter.unanswered == 0
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_histories(case: dict[str, Any]) -> None:
+    """What is made of one message after another, or why nothing is, and how much work is left open. The ids that are
+    asked for are 1, 2, 3 ... as UUIDs of version 4."""
+    values = {name: value for name, value in COMMON.items() if name not in ("id", *case.get("without", ()))}
+    context = Context.from_dict(values | case.get("context", {}))
+    if case.get("fresh", True):
+        numbers = itertools.count(1)
+        context = context.replace(new_id=lambda: str(uuid.UUID(int=next(numbers), version=4)))
+    converter = Converter(case["to"], context=context, nearest="nearest" in case)
+    for step in case["steps"]:
+        message = turnwire.decode(step["text"], step["wire"])
+        if "error" in step:
+            caught = raised(ConvertError, converter.feed, message)
+            assert (caught.reason, caught.path) == (step["error"], step.get("path"))
+        else:
+            made = converter.feed(message)
+            assert turnwire.encode(made.message, strict=False) == step["made"]
+            assert made.nearest == step.get("nearest")
+        assert converter.unanswered == step["unanswered"]
+    if "closing" in case:
+        closing = converter.close()
+        assert [fault.clause for fault in closing.faults] == case["closing"]["faults"]
+        assert len(closing.open) == case["closing"]["open"]
 
 
 @pytest.mark.parametrize("room", [1, 2, 3, 5, 6, 10])
@@ -186,18 +175,3 @@ def test_tasks_that_are_followed_no_longer_are_counted_at_the_last_one() -> None
         checker.forget(2)
     checker.end()
     assert [one.line for one in checker.open] == [5, 6, 4] and checker.open[-1].text.startswith("4 more")
-
-
-@pytest.mark.parametrize("target", ["csp", "sstp"])
-def test_an_answer_answers_the_question_about_work_too(target: str) -> None:
-    converter = Converter(target, context=given("nslip"), nearest=True)
-    unanswered = []
-    for text in (
-        '@a3|f0|c3|S0|d1|T1|k1|t"x"#',
-        "@a6|f0|c3|S1|d0|T2|k1#",
-        '@a2|f0|c3|S0|d1|T3|k1|t"how is it going"#',
-        '@a1|f0|c3|S1|d0|T4|k1|u"done"|t"there"#',
-    ):
-        converter.feed(nslip.decode(text))
-        unanswered.append(converter.unanswered)
-    assert unanswered == [1, 1, 2, 0]
