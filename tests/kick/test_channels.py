@@ -14,7 +14,7 @@ from tests.conftest import put, raised
 from tests.kick.test_envelope import seed
 from turnwire import kick
 from turnwire.errors import DecodeError, EncodeError
-from turnwire.kick import DEFAULT_POLICY, EventKind, Monitor, Policy, Row, TaskState, channels, check, decode, encode
+from turnwire.kick import DEFAULT_POLICY, EventKind, Monitor, Policy, Row, channels, check, decode, encode
 from turnwire.kick.channels import EnvelopeOptions
 
 AT = "2026-01-01T00:00:00Z"
@@ -78,39 +78,6 @@ def test_refusals(call: Any, reason: str) -> None:
     assert raised(EncodeError, call).reason == reason
 
 
-@pytest.mark.parametrize("options", [{}, {"correlation_id": GROUP}])
-def test_monitor_follows_the_loop(twin: str, options: dict[str, Any]) -> None:
-    monitor = Monitor()
-    told = [event for envelope in loop(**options) for event in monitor.feed(envelope)]
-    kinds = ["dispatched", "accepted", "progress", "artifact", "completed"]
-    assert [(str(event.kind), event.task, event.fault) for event in told] == [(kind, "T-7", False) for kind in kinds]
-    assert told[3].text == "out/plan.md"
-    task = monitor.task("T-7")
-    assert (task.state, task.artifacts, monitor.tasks) == (TaskState.COMPLETED, ["out/plan.md"], [])
-
-
-def test_monitor_follows_the_escalation(twin: str) -> None:
-    monitor = Monitor()
-    tasks = [
-        channels.dispatch(name, agent, "x", correlation_id=group)
-        for name, agent, group in (("A", "WePlan", GROUP), ("B", "Dima", GROUP), ("C", "Dima", None))
-    ]
-    for task in tasks:
-        monitor.feed(task)
-    alert = channels.violation("SystemMonitor", "A", "too much")
-    events = monitor.feed(alert)
-    assert [(event.kind, event.task) for event in events] == [
-        (EventKind.VIOLATION, "A"), (EventKind.PAUSED, "A"), (EventKind.PAUSED, "B"),
-    ]  # fmt: skip
-    assert [(task.name, task.paused) for task in monitor.tasks] == [("A", True), ("B", True), ("C", False)]
-    (event,) = monitor.feed(channels.escalate(alert, "decide"))
-    assert (event.kind, event.task, event.subject) == (EventKind.ESCALATED, "A", alert.id)
-    assert [event.kind for event in monitor.resume("A")] == [EventKind.RESUMED]
-    assert [event.kind for event in monitor.feed(channels.resume(tasks[1]))] == [EventKind.RESUMED]
-    assert not any(task.paused for task in monitor.tasks)
-    assert monitor.resume("A") == []
-
-
 def test_an_option_that_is_none_is_refused() -> None:
     with pytest.raises(TypeError, match="corelation_id"):
         channels.dispatch("T-7", "WePlan", "x", corelation_id=GROUP)  # type: ignore[call-arg]
@@ -151,46 +118,6 @@ def test_the_answer_of_a_human_is_the_decision_on_a_violation(twin: str, group: 
     assert not event.fault and monitor.task("A").paused, "the Orchestrator says what is done"  # type: ignore[union-attr]
     found = kick.conformance(task, alert, order, answer)
     assert not [line.clause.id for line in found if line.faults]
-
-
-def test_each_decision_is_on_a_violation_of_its_own(twin: str) -> None:
-    monitor = Monitor(remember=2)
-    alerts = [channels.violation("SystemMonitor", name, "x", correlation_id=GROUP) for name in ("A", "B", "C", "D")]
-    for alert in alerts:
-        order = channels.escalate(alert, "decide")
-        for envelope in (alert, order):
-            monitor.feed(envelope)
-    told = [event for _ in range(3) for event in monitor.feed(channels.decision(order, "no"))]
-    assert [(event.kind, event.subject) for event in told] == [
-        (EventKind.DECIDED, alerts[2].id),  # of two that have ended, no more is remembered
-        (EventKind.DECIDED, alerts[3].id),
-        (EventKind.DECIDED, alerts[3].id),
-    ]
-
-
-def test_events_name_the_task_of_their_envelope(twin: str) -> None:
-    task = channels.dispatch("A", "WePlan", "x")
-    unknown = channels.status(channels.dispatch("B", "WePlan", "x"), "Accepted")
-    forged = channels.stop(task).replace(sender="Dima")
-    question = channels.context("WePlan", "Dima", "memory", "what?")
-    for envelope, kind, name in [
-        (channels.error("WePlan", "A", "x"), EventKind.ALERT, "A"),
-        (channels.escalate(channels.violation("WePlan", "C", "x"), "x"), EventKind.UNCORRELATED, "C"),
-        (unknown, EventKind.UNCORRELATED, "B"),
-        (unknown.replace(correlation_id=None), EventKind.UNCORRELATED, "B"),
-        (channels.stop(task), EventKind.UNCORRELATED, "A"),
-        (channels.resume(task), EventKind.UNCORRELATED, "A"),
-        (forged, EventKind.UNAUTHORISED, "A"),
-        (task.replace(timestamp="now"), EventKind.INVALID, "A"),
-        (question, EventKind.ASKED, None),
-    ]:
-        events = Monitor().feed(envelope)
-        assert (events[0].kind, events[0].task) == (kind, name)
-    monitor = Monitor()
-    alert = channels.violation("WePlan", "A", "x", timestamp=AT)
-    assert [[event.task for event in monitor.feed(alert)] for _ in range(2)] == [["A"], ["A"]]
-    assert [one.task for one in monitor.unfinished] == ["A"]
-    assert [event.task for event in monitor.overdue(1e12)] == ["A"]
 
 
 # --- the table of roles, channels and types ---------------------------------------------------------------------------

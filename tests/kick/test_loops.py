@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.kick.traffic import AT, DAY, FAULTY, ORDERLY, START, Flow, kinds, overdue, report
+from tests.kick.traffic import AT, DAY, FAULTY, ORDERLY, START, Flow, kinds, report
 from turnwire import kick
 from turnwire.kick import Deadlines, Envelope, Monitor, TaskState, channels
 from turnwire.kick.checklist import CHECKLIST
 from turnwire.kick.monitor import MOST_RESUMED
-from turnwire.kick.spec import BROADCAST, CLOSED, ESCALATION_RECEIVERS
+from turnwire.kick.spec import CLOSED
 
 pytestmark = pytest.mark.once
 
@@ -39,32 +39,6 @@ def bare(envelope: Envelope) -> Envelope:
 
 def failing(*envelopes: Envelope | kick.Space, now: float | None = None) -> list[str]:
     return [line.clause.id for line in kick.conformance(*envelopes, now=now) if line.faults]
-
-
-@pytest.mark.parametrize("by", ["its own correlation", "the id of a task", "the name of a task"])
-def test_a_violation_pauses_the_tasks_of(by: str) -> None:
-    """All of a correlation, whatever names it."""
-    monitor = Monitor()
-    tasks = [dispatch(name, correlation_id=GROUP) for name in ("T-1", "T-2")]
-    kinds(monitor, *tasks, dispatch("T-3"))
-    name, correlation = {
-        "its own correlation": ("T-9", GROUP),
-        "the id of a task": ("T-9", tasks[1].id),
-        "the name of a task": ("T-1", None),
-    }[by]
-    assert kinds(monitor, violation(name, correlation)) == ["violation", "paused", "paused"]
-
-
-@pytest.mark.parametrize(("name", "correlation"), [("T-9", GROUP), (None, None)])
-def test_what_is_paused_goes_on_by_its_correlation_or_its_agent(name: str | None, correlation: str | None) -> None:
-    monitor = Monitor()
-    tasks = [dispatch(f"T-{number}", correlation_id=GROUP) for number in (1, 2)]
-    alert = violation("T-1")
-    kinds(monitor, *tasks, alert, channels.escalate(alert, "look", timestamp=AT))
-    command = channels.resume(dispatch(name or "x"), timestamp=AT).replace(correlation_id=correlation)
-    command = command if name else bare(command)
-    assert kinds(monitor, command) == ["resumed", "resumed"]
-    assert kinds(monitor, command.replace(id=OTHER)) == ["uncorrelated"], "nothing is paused any more"
 
 
 @pytest.mark.parametrize("by_agent", [False, True])
@@ -112,45 +86,6 @@ def test_few_tasks_are_paused_and_go_on_any_number_of_times() -> None:
         assert kinds(monitor, resume).count("resumed") == MOST_RESUMED
 
 
-def test_a_task_that_was_stopped_while_it_was_paused_does_not_go_on() -> None:
-    monitor, task = Monitor(), dispatch("T-1")
-    kinds(monitor, task, violation("T-1"))
-    assert kinds(monitor, channels.stop(task, timestamp=AT)) == ["stopped"]
-    resume = bare(channels.resume(task, timestamp=AT))
-    assert kinds(monitor, resume, resume.replace(id=OTHER, correlation_id=None)) == ["uncorrelated"] * 2
-
-
-@pytest.mark.parametrize(("agent", "kind"), [("Dima", "resumed"), ("WePlan", "duplicate_task")])
-def test_a_paused_task_goes_on_with_its_own_agent_alone(agent: str, kind: str) -> None:
-    monitor, alert = Monitor(), violation("T-1")
-    kinds(monitor, dispatch("T-1"), alert, channels.escalate(alert, "look", timestamp=AT))
-    assert kinds(monitor, dispatch("T-1", agent)) == [kind]
-
-
-@pytest.mark.parametrize("paused", [False, True])
-def test_time_runs_from_the_first_report_and_not_while_a_task_is_paused(paused: bool) -> None:
-    monitor, task = Monitor(deadlines=Deadlines(accept=10, finish=50, escalate=None)), dispatch("T-1")
-    kinds(monitor, task, *([violation("T-1")] if paused else []), now=0.0)
-    kinds(monitor, report(task, "Accepted"), now=1.0)
-    assert overdue(monitor, 60) == ["overdue"] * (not paused)
-    kinds(monitor, report(task, "In Progress"), now=61.0)
-    assert overdue(monitor, 1e6) == [], "it is told once"
-
-
-def test_a_report_without_a_name_is_about_the_dispatch_whose_id_it_has() -> None:
-    monitor, task = Monitor(), dispatch("T-1")
-    kinds(monitor, task, dispatch("T-2", correlation_id=task.id))
-    (event,) = monitor.feed(bare(report(task, "Accepted")))
-    assert (str(event.kind), event.subject) == ("accepted", task.id)
-
-
-def test_a_stop_finds_a_task_by_the_id_of_its_dispatch() -> None:
-    monitor, task = Monitor(), dispatch("T-1", correlation_id=GROUP)
-    kinds(monitor, task, dispatch("T-2", correlation_id=GROUP))
-    stop = bare(channels.stop(task, timestamp=AT)).replace(correlation_id=task.id)
-    assert [(str(event.kind), event.subject) for event in monitor.feed(stop)] == [("stopped", task.id)]
-
-
 # ---------------------------------------------------------------- the checklist
 
 
@@ -195,60 +130,6 @@ def test_what_is_no_envelope_was_judged_as_one() -> None:
 # ---------------------------------------------------------------- values
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_ids_of_envelopes_are_forgotten(size: int) -> None:
-    monitor, tasks = Monitor(remember=size), [dispatch(f"T-{number}") for number in range(3 * size)]
-    for number, task in enumerate(tasks):
-        assert "duplicate" not in kinds(monitor, task)
-        assert "duplicate" in kinds(monitor, task), number
-        assert "duplicate" in kinds(monitor, tasks[max(number - size + 1, 0)]), number
-    assert "duplicate" not in kinds(monitor, tasks[0])
-
-
-@pytest.mark.parametrize("accepted", [0.0, 1.0, 40.0, 49.0, 50.0])
-def test_the_time_to_finish_counts_from_the_dispatch(accepted: float) -> None:
-    monitor, task = Monitor(deadlines=Deadlines(accept=100, finish=50)), dispatch("T-1")
-    monitor.feed(task, 0.0)
-    assert "overdue" not in kinds(monitor, report(task, "Accepted"), now=accepted)
-    assert overdue(monitor, 50.0) == []  # the moment itself is in time
-    assert overdue(monitor, 50.000001) == ["overdue"] and overdue(monitor, 1e9) == []
-
-
-@pytest.mark.parametrize("remember", [1, 2, 3])
-def test_what_has_ended_is_forgotten_with_all_its_dispatches(remember: int) -> None:
-    monitor, task = Monitor(remember=remember), dispatch("T-1")
-    again = dispatch("T-1")  # of the same run
-    for envelope in (task, again, report(task, "Accepted"), report(again, "Completed")):
-        monitor.feed(envelope, 1.0)
-    for number in range(remember):
-        assert kinds(monitor, report(task, "Completed"), report(again, "Completed"), now=2.0) == ["late", "late"]
-        other = dispatch(f"T-1{number}")
-        for envelope in (other, report(other, "Accepted"), report(other, "Completed")):
-            monitor.feed(envelope, 2.0)
-    assert kinds(monitor, report(task, "Completed"), now=3.0) == ["uncorrelated"]
-    assert kinds(monitor, report(again, "Completed"), now=3.0) == ["uncorrelated"]
-
-
-def test_violations_on_one_correlation_are_each_escalated() -> None:
-    """One after the other, however often."""
-    monitor, group = Monitor(), str(uuid.UUID(int=7, version=4))
-
-    def envelope(number: int, channel: str, receiver: str, sender: str, kind: str) -> Envelope:
-        name = str(uuid.UUID(int=number + 100, version=4))
-        return Envelope(name, AT, sender, receiver, kind, f"\u2afb{channel}", f"\u2afb{channel}:t/001\nx\n", group)
-
-    subjects = []
-    for number in range(0, 8, 2):
-        first = envelope(number, "alert/violation", BROADCAST, "Auditor", "Alert")
-        assert kinds(monitor, first, now=0.0) == ["violation"]
-        (event,) = monitor.feed(
-            envelope(number + 1, "command/escalate", ESCALATION_RECEIVERS[0], "Orchestrator", "Command"), 0.0
-        )
-        subjects.append((str(event.kind), event.subject == first.id))
-    assert subjects == [("escalated", True)] * 4 and len(monitor.unfinished) == 0
-    assert overdue(monitor, 1e6) == []
-
-
 @pytest.mark.parametrize(("receivers", "kind"), [(("*", "!Boss"), "escalated"), (("*", "!Human"), "misdirected")])
 def test_a_violation_goes_to_whom_the_row_of_its_channel_names(receivers: tuple[str, ...], kind: str) -> None:
     """As rows name people: anyone, and some not."""
@@ -261,111 +142,6 @@ def test_a_violation_goes_to_whom_the_row_of_its_channel_names(receivers: tuple[
     events: list[kick.Event] = []
     monitor.feed_checked(told, 0.0, [], events.append)
     assert str(events[0].kind) == kind
-
-
-def test_a_task_that_has_ended_is_not_paused() -> None:
-    monitor, task = Monitor(), dispatch("T-1")
-    for envelope in (task, report(task, "Accepted"), report(task, "Completed")):
-        monitor.feed(envelope)
-    assert kinds(monitor, channels.violation("Auditor", "T-1", "x", timestamp=AT)) == ["violation"]
-
-
-@pytest.mark.parametrize("remember", [1, 3])
-def test_a_violation_that_was_forgotten_is_not_known_by_its_task(remember: int) -> None:
-    monitor, task = Monitor(remember=remember), dispatch("T-1")
-    alert = channels.violation("Auditor", "T-1", "x", timestamp=AT)
-    told = [channels.escalate(alert, "look", timestamp=AT).replace(correlation_id=None) for _ in range(3)]
-    assert [kinds(monitor, one) for one in (task, alert)] == [["dispatched"], ["violation", "paused"]]
-    assert [kinds(monitor, one) for one in told[:2]] == [["escalated"]] * 2  # as often as somebody likes
-    for number in range(remember):
-        other = channels.violation("Auditor", f"X-{number}", "x", timestamp=AT)
-        for envelope in (other, channels.escalate(other, "look", timestamp=AT)):
-            monitor.feed(envelope)
-    assert kinds(monitor, told[2]) == ["uncorrelated"]
-
-
-def test_a_report_responds_to_no_command_of_a_correlation_that_tasks_have() -> None:
-    """It must be about one of them."""
-    for tasks in (0, 2):
-        monitor, group = Monitor(), str(uuid.UUID(int=7, version=4))
-        one = dispatch("T-1", correlation_id=group)
-        for number in range(tasks):
-            monitor.feed(dispatch(f"T-{number}", correlation_id=group))
-        command = channels.stop(one, timestamp=AT).replace(
-            channel="\u2afbcommand/other", content="\u2afbcommand/other\n"
-        )
-        response = report(one, "Accepted").replace(content="\u2afbreport/status\nAccepted\n")
-        assert kinds(monitor, command) == []
-        assert kinds(monitor, response) == ["uncorrelated"] * bool(tasks)
-
-
-@pytest.mark.parametrize("field", ["sender", "receiver", "channel", "content", "timestamp", None])
-def test_an_id_is_reused_where_any_field_differs(field: str | None) -> None:
-    other = {
-        "sender": "WePlan",
-        "receiver": "Human",
-        "channel": "⫻query/other",
-        "content": "⫻query/context:other/001\nwhich?\n",
-        "timestamp": "2026-01-01T00:00:01Z",
-    }
-    monitor = Monitor()
-    first = channels.context("Supervisor", "Dima", "branch", "which?", timestamp=AT)
-    monitor.feed(first)
-    again = first if field is None else first.replace(**{field: other[field]})
-    assert kinds(monitor, again) == ["duplicate" if field is None else "id_reused"]
-
-
-def test_a_report_is_about_the_last_run_of_its_name_in_its_group() -> None:
-    """Also where the name has run in another group since."""
-    monitor = Monitor()
-    groups = [channels.context("Dima", "WePlan", "x", "y", timestamp=AT).id for _ in range(2)]
-    runs = []
-    for group in (groups[0], groups[0], groups[1]):
-        task = channels.dispatch("T-1", "Dima", "do", timestamp=AT, correlation_id=group)
-        monitor.feed(task)
-        monitor.feed(channels.stop(task, timestamp=AT))
-        runs.append(task)
-    for run, group in ((runs[1], groups[0]), (runs[2], groups[1])):
-        report = channels.status(run, "Completed", timestamp=AT, correlation_id=group)
-        (event,) = monitor.feed(report)
-        assert (str(event.kind), event.subject) == ("late", run.id)
-
-
-@pytest.mark.parametrize(
-    ("place", "stopped"), [("Dima", 2), ("", 2), ("T-1", 1), ("T-2", 1), ("T-9", 0), ("WePlan", 0), ("dima", 0)]
-)
-def test_what_a_stop_names_without_a_correlation(place: str, stopped: int) -> None:
-    """A task, the agent itself or nothing: then all that this agent does."""
-    monitor = Monitor()
-    for name, agent in (("T-1", "Dima"), ("T-2", "Dima"), ("T-3", "WePlan")):
-        monitor.feed(dispatch(name, agent))
-    content = f"⫻command/stop:{place}/001\n" if place else "⫻command/stop\n"
-    stop = channels.stop(dispatch("T-1"), timestamp=AT).replace(content=content, correlation_id=None)
-    events = kinds(monitor, stop)
-    assert events == (["stopped"] * stopped or ["uncorrelated"])
-
-
-@pytest.mark.parametrize("broadcast_first", [False, True])
-def test_an_answer_settles_the_question_that_waits_longest(broadcast_first: bool) -> None:
-    monitor = Monitor()
-    first, second = (BROADCAST, "Dima") if broadcast_first else ("Dima", BROADCAST)
-    asked = [channels.context("WePlan", first, "branch", "which?", timestamp=AT)]
-    more = channels.context("WePlan", second, "branch", "which?", timestamp=AT, correlation_id=asked[0].id)
-    asked.append(more)
-    for one in asked:
-        assert kinds(monitor, one) == ["asked"]
-    for one in asked:
-        (event,) = monitor.feed(channels.answer(one, "main", sender="Dima", timestamp=AT))
-        assert (str(event.kind), event.subject) == ("answered", one.id)
-
-
-@pytest.mark.parametrize("asked", [BROADCAST, "Dima"])
-def test_who_asked_does_not_answer(asked: str) -> None:
-    """Neither right nor as the wrong one: it goes on waiting for an answer."""
-    monitor = Monitor()
-    question = channels.context("WePlan", asked, "branch", "which?", timestamp=AT)
-    said = [question, *(channels.answer(question, "main", sender=name, timestamp=AT) for name in ("WePlan", "Dima"))]
-    assert kinds(monitor, *said) == ["asked", "uncorrelated", "answered"] and monitor.unfinished == []
 
 
 # --- the promises of docs/kick.md: reports lost, doubled, unordered, forged; many looks at the clock ------------------

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests import vectors
 from tests.kick.traffic import DAY, FAULTY, ORDERLY, START, Day, Flow, kinds, report
 from turnwire.kick import (
     DEFAULT_POLICY,
     Deadlines,
-    Envelope,
     Event,
     EventKind,
     Monitor,
@@ -24,11 +24,13 @@ from turnwire.kick import (
     TaskState,
     channels,
     check,
+    decode,
 )
 from turnwire.kick.spec import CLOSED, FAULTS, TASK_TRANSITIONS
 
 pytestmark = pytest.mark.once
 
+CASES = vectors.load("monitor")
 ENVELOPES = int(os.environ.get("TURNWIRE_DAY", "5000"))
 """Set it to 1000000 for the whole day."""
 
@@ -42,6 +44,25 @@ def faults_of_flow(make: Any, seed: int) -> tuple[list[Any], list[Any]]:
         found += [event for event in monitor.feed(envelope, START + time) if event.fault]
     found += monitor.overdue(START + DAY)
     return [(event.kind, event.envelope_id or event.subject) for event in found], flow.expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_what_envelopes_cause(twin: str, case: dict[str, Any]) -> None:
+    """One after the other: the events of each, and the tasks that are open behind it."""
+    options = {name: case[name] for name in ("remember",) if name in case}
+    monitor = Monitor(deadlines=Deadlines(**case.get("deadlines", {})), **options)
+    for step in case["steps"]:
+        if "envelope" in step:
+            found = monitor.feed(decode(step["envelope"]), step.get("now"))
+        elif "resume" in step:
+            found = monitor.resume(*step["resume"])
+        else:
+            found = monitor.overdue(step["overdue"])
+        assert [
+            [one.kind, one.task, one.subject, one.envelope_id, one.fault, None if one.fault else one.text]
+            for one in found
+        ] == step["events"]
+        assert [[task.name, task.state, task.paused] for task in monitor.tasks] == step["tasks"]
 
 
 @pytest.mark.parametrize("name", FAULTY)
@@ -139,97 +160,6 @@ def test_every_cell_of_the_table(before: TaskState, signal: Signal) -> None:
         assert event.kind is EventKind.OUT_OF_ORDER
         order = list(TaskState)
         assert order.index(held.state) >= order.index(before)
-
-
-def test_deadlines() -> None:
-    monitor = Monitor(deadlines=Deadlines(accept=10, finish=100, answer=5, escalate=7))
-    task = channels.dispatch("T", "WePlan", "x")
-    assert kinds(monitor, task, now=0.0) == ["dispatched"]
-    assert monitor.overdue(10.0) == []
-    assert [(event.kind, event.subject, event.task) for event in monitor.overdue(10.5)] == [("overdue", task.id, "T")]
-    assert monitor.overdue(11.0) == []
-    assert kinds(monitor, channels.status(task, "Accepted"), now=20.0) == ["accepted"]
-    assert monitor.overdue(100.0) == []
-    alert = channels.violation("SystemMonitor", "T", "x")
-    assert kinds(monitor, alert, now=90.0) == ["violation", "paused"]
-    assert [(event.kind, event.subject) for event in monitor.overdue(98.0)] == [("overdue", alert.id)]
-    assert monitor.overdue(300.0) == []  # a paused task is not overdue
-    assert kinds(monitor, channels.escalate(alert, "x"), now=301.0) == ["escalated"]
-    monitor.resume("T", 400.0)
-    assert monitor.overdue(500.0) == []
-    assert [event.subject for event in monitor.overdue(501.0)] == [task.id]
-    query = channels.context("Dima", "WePlan", "x", "y")
-    assert kinds(monitor, query, now=600.0) == ["asked"]
-    late = channels.answer(query, "z")
-    assert [str(event.kind) for event in monitor.feed(late, 606.0)] == ["overdue", "answered"]
-
-
-def test_no_deadline_and_no_time() -> None:
-    never = Monitor(deadlines=Deadlines(None, None, None, None))
-    task = channels.dispatch("T", "WePlan", "x", timestamp="2026-01-15T10:00:00Z")
-    query = channels.context("Dima", "WePlan", "x", "y", timestamp="2026-01-15T10:00:00Z")
-    kinds(never, task, query, channels.violation("Dima", "T", "x"))
-    assert never.overdue(1e18) == []
-    stamped = Monitor()
-    assert kinds(stamped, task) == ["dispatched"]
-    assert [event.subject for event in stamped.overdue(1e18)] == [task.id]
-
-
-@pytest.mark.parametrize("count", [2, 8, 9, 30])
-def test_many_tasks_of_a_correlation_stop_in_their_order(count: int) -> None:
-    first = channels.dispatch("T-0", "WePlan", "x")
-    more = [
-        channels.dispatch(f"T-{number}", "WePlan", "x").replace(correlation_id=first.id) for number in range(1, count)
-    ]
-    stop = channels.stop(first).replace(content="\u2afbcommand/stop\n", correlation_id=None)
-    monitor = Monitor()
-    assert kinds(monitor, first, *more) == ["dispatched"] * count
-    ended = channels.status(more[0], "Failed")
-    assert kinds(monitor, ended) == ["failed"]
-    stopped = [event.task for event in monitor.feed(stop)]
-    assert stopped == ["T-0", *(f"T-{number}" for number in range(2, count))]
-
-
-def test_stop_by_task_by_correlation_and_by_agent() -> None:
-    task = channels.dispatch("T", "WePlan", "x")
-    for stop in (
-        channels.stop(task),
-        channels.stop(task).replace(content="⫻command/stop\n"),
-        channels.stop(task).replace(content="⫻command/stop\n", correlation_id=None),
-    ):
-        monitor = Monitor()
-        assert kinds(monitor, task, stop) == ["dispatched", "stopped"]
-        again = stop.replace(id="3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f")
-        named = stop.correlation_id is not None
-        assert kinds(monitor, again) == ["late" if named else "uncorrelated"]
-    assert kinds(Monitor(), channels.stop(task)) == ["uncorrelated"]
-
-
-TASK = channels.dispatch("T", "WePlan", "x")
-ASKED = channels.context("Orchestrator", "WePlan", "memory", "?")
-TO_ALL = channels.context("Orchestrator", "Broadcast", "memory", "?")
-WITHIN = channels.context("WePlan", "Dima", "memory", "?", correlation_id=TASK.id)
-NAMELESS = TASK.replace(content="⫻task/dispatch\nx\n")
-
-
-@pytest.mark.parametrize(
-    ("envelopes", "told"),
-    [
-        ([TASK, report(TASK, "Accepted").replace(channel="⫻report/metrics")], "dispatched"),
-        ([TASK, channels.stop(TASK).replace(channel="⫻command/reload")], "dispatched"),
-        ([channels.error("Dima", "T", "x")], "alert"),
-        ([ASKED, report(ASKED, "In Progress")], "asked answered"),
-        (
-            [TO_ALL, *(channels.answer(TO_ALL, "x", sender=one) for one in ("Dima", "WePlan"))],
-            "asked" + " answered" * 2,
-        ),
-        ([channels.context("WePlan", "Dima", "memory", "?", correlation_id=ASKED.id)], "uncorrelated"),
-        ([TASK, WITHIN, channels.answer(WITHIN, "x")], "dispatched asked answered"),
-        ([NAMELESS, report(TASK, "Accepted")], "dispatched accepted"),
-    ],
-)
-def test_what_envelopes_one_after_the_other_cause(envelopes: list[Envelope], told: str) -> None:
-    assert kinds(Monitor(), *envelopes) == told.split()
 
 
 def test_extractors_and_words_are_the_hosts() -> None:
