@@ -31,7 +31,7 @@ from turnwire.json._rows_py import EscapeMap
 from turnwire.json._wrapper_py import Numbers
 from turnwire.log.search.search import Search
 from turnwire.log.search.carriers import Run, Streams, _placed
-from turnwire.log.search.texts import LONGEST_LINE, MOST_OPENING, Incomplete, Segment, Text, Walk, in_order
+from turnwire.log.search.texts import MOST_OPENING, Incomplete, Segment, Text, Walk, in_order
 
 include "_native/json/plan.pxi"
 
@@ -554,7 +554,7 @@ cdef class Block:
                 try:
                     self.ask()
                 except Incomplete as more:
-                    return min(self.w.until, <size_t>more.place + self.w.top.start)
+                    return min(self.w.until, self.w.at, <size_t>more.place + self.w.top.start)
 
     cdef int grow_fuller(self) except -1:
         """Doubles the room for rows or rejects, whichever is fuller."""
@@ -719,7 +719,7 @@ cdef class Block:
         own.arena = PyBytes_FromStringAndSize(<const char *>k.kept, k.kept_size) if rows else b""
         if place < stop:
             position = tw_behind_feed(k.s, 0, place)
-            if not position and place > <size_t>self.search.longest_line:
+            if not position and place >= <size_t>self.search.longest_line:
                 position = place
         elif stop and not k.final and k.s[stop - 1] != 10:  # an opening may be cut in two
             position = max(self.w.top.reached, stop - min(stop, <size_t>MOST_OPENING))
@@ -880,12 +880,10 @@ def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, mem
         known = core.known = dtypes, {name: np.dtype(dtype) for name, dtype in {**DTYPES, **dtypes}.items()}
     names = known[1]
     try:
-        if not final:
+        if not (final or block.cut):
             stop = tw_behind_feed(<const uint8_t *>view.buf, 0, size)
             if not stop:
-                if size <= <size_t>max(limit + 1, LONGEST_LINE):
-                    return empty(names, 0), 0, [], 0, line
-                stop = size
+                return empty(names, 0), 0, [], 0, line
         search = core.search(limit, keep)
         search.streams.block = b
         b.data = data

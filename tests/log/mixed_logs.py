@@ -70,3 +70,32 @@ def good_log(chance: random.Random, most: int = 12) -> tuple[bytes, list[tuple[s
 def json_wire(record: bytes) -> str:
     """The wire of a JSON record."""
     return next(wire for wire, records in json_engines.RECORDS.items() if record in records)
+
+
+PIECES = (
+    engines.GOOD,
+    b'@a3|f0|c1|S9|d5|T1|t"ab',
+    b'@a3|f0|c1|S9|d5|T1|t"a\\"b"#',
+    b"@a3|",
+    b"@",
+    b"#",
+    b'"',
+    b"\\",
+    b'{"',
+    b"{",
+    b"}",
+    b"prose " * 30,
+    b"y" * 700,
+    b'{\\"kind\\":',
+    b"CSP/1",
+    b'"kind":"intent"',
+    b'{"log":"',
+    b'"taskId":',
+)
+"""Of lines that are damaged."""
+
+
+def long_lines(chance: random.Random) -> bytes:
+    """Lines of up to 30,000 bytes, with records, damage and signs of it."""
+    sizes = chance.choices((10, 100, 300), k=3)
+    return b"\n".join(b"".join(chance.choices(PIECES, k=size)) for size in sizes)

@@ -14,7 +14,7 @@ from tests.golden.logs import log as golden
 from tests.log.carriers import BAD, CARRIERS, GOOD, PRETTY
 from tests.log.engines import GOOD as RECORD
 from tests.log.found import everything
-from tests.log.mixed_logs import GOOD_JSON, NSLIP, csp_message, good_log
+from tests.log.mixed_logs import GOOD_JSON, NSLIP, csp_message, good_log, long_lines
 from turnwire import LIMITS, WIRES, Scan, scan
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -139,17 +139,32 @@ def test_small_limits_do_not_make_cuts_visible() -> None:
     assert rows > 0
 
 
+def test_lines_over_the_limit_have_the_same_parts_wherever_blocks_end() -> None:
+    """They are longer than any line that is waited for."""
+    rejects = 0
+    for number in range(rounds(20)):
+        chance = random.Random(number)
+        data = long_lines(chance)
+        limits = LIMITS._replace(message=chance.choice((40, 100, 300, 1000, 4000, 5000)))
+        once = everything(scan(data, limits=limits))
+        rejects += len(once[1])
+        for batch_bytes in (chance.randrange(64, 500), chance.randrange(1000, 9000)):
+            cut = scan(io.BytesIO(data), limits=limits, batch_bytes=batch_bytes, threads=chance.choice((1, 3)))
+            assert everything(cut) == once, (number, batch_bytes)
+    assert rejects > 0
+
+
 def test_a_long_line_behind_a_message_needs_no_memory() -> None:
     """It is read in pieces: what is held of it is bounded by the limit, also where a message was met before."""
     limits = LIMITS._replace(message=1000)
     head = csp_message(random.Random(1)) + b"\n"
-    data = head + RECORD + b"x" * 20_000 + RECORD + b"\n" + RECORD + b"\n"
+    data = head + RECORD + b"x" * 60_000 + RECORD + b"\n" + RECORD + b"\n"
     found = scan(io.BytesIO(data), limits=limits, batch_bytes=500)
     most = 0
     for batch in found:
         most = max(most, len(batch.raw(0).obj))
     assert found.counts.wires["nslip"] == 3
-    assert most < 10_000
+    assert most < 20_000
 
 
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))

@@ -14,6 +14,7 @@ from tests.golden.logs import log
 from tests.golden.messages import WIRES as MESSAGES, Chance
 from tests.log.carriers import BAD, CARRIERS, GOOD, PRETTY
 from tests.log.found import everything
+from tests.log.mixed_logs import long_lines
 from turnwire import LIMITS, WIRES, scan
 
 pytestmark = [pytest.mark.once, needs_both]
@@ -155,6 +156,12 @@ def test_cores_agree_on_each_cut(number: int) -> None:
 def test_cores_agree_on_what_is_too_large(limit: int) -> None:
     for number in range(rounds(15)):
         agreed(log(number).data, limits=LIMITS._replace(message=limit))
+
+
+@pytest.mark.parametrize("limit", [40, 300, 4000])
+def test_cores_agree_on_long_lines(limit: int) -> None:
+    for number in range(rounds(15)):
+        agreed(long_lines(random.Random(number)), limits=LIMITS._replace(message=limit))
 
 
 def test_cores_agree_on_heredocs_that_close_far_away() -> None:

@@ -12,7 +12,7 @@ from turnwire.errors import DecodeError
 from turnwire.json._wrapper_py import may_be_piece
 from turnwire.log.search.rows import DTYPES, Rows
 from turnwire.log.search.search import Search
-from turnwire.log.search.texts import LONGEST_LINE, SearchState, Text
+from turnwire.log.search.texts import SearchState, Text
 
 if TYPE_CHECKING:
     from threading import RLock
@@ -44,12 +44,10 @@ def searched(
     """
     data = memoryview(block.data)[: block.size].tobytes()
     size = len(data)
-    if not final:
+    if not (final or block.cut):
         size = data.rfind(b"\n") + 1
         if not size:
-            if len(data) <= max(limit + 1, LONGEST_LINE):
-                return {name: np.empty(0, dtype) for name, dtype in {**DTYPES, **dtypes}.items()}, 0, [], 0, line
-            size = len(data)
+            return {name: np.empty(0, dtype) for name, dtype in {**DTYPES, **dtypes}.items()}, 0, [], 0, line
     text = Text(data[:size], final=final)
     search = _search(finder, limit, keep)
     found, position = search.block(text, state)

@@ -340,10 +340,13 @@ class BlockStream:
 
     def _read(self, size: int, final: bool) -> bool:
         """Reads the first ``size`` bytes and drops those that are decided. True if all of them are."""
-        found = self._search(size, final, self._state)
-        self._collect(found)
-        self._drop(found.position, found.line)
-        return found.position == size
+        cut = True
+        while cut:
+            found = self._search(size, final, self._state)
+            self._collect(found)
+            self._drop(found.position, found.line)
+            size, cut = size - found.position, found.block.cut
+        return not size
 
     def _try_closed(self, size: int) -> None:
         """Reads the first ``size`` bytes, up to where an object closed, and keeps the result only if a message ends

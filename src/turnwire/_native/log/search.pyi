@@ -9,7 +9,7 @@ from turnwire.errors import Reason
 from turnwire.json.plan import WirePlan
 from turnwire.log.search.carriers import Streams
 from turnwire.log.search.rows import DTYPES as DTYPES, REJECT_DTYPES as REJECT_DTYPES
-from turnwire.log.search.texts import LONGEST_LINE as LONGEST_LINE, MOST_OPENING as MOST_OPENING
+from turnwire.log.search.texts import MOST_OPENING as MOST_OPENING
 
 CSP_REASONS = REASONS
 LEVELS: tuple[str, ...]

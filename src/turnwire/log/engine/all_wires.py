@@ -18,9 +18,9 @@ from turnwire import _backend, registry
 from turnwire.contract import COMMON, FORMATS, LINES, MATCHED, OBJECT, TOKEN, BulkScanner, Column, FormatWire, Wire
 from turnwire.log.engine.columns import REASONS, bulk_scanner, table_dtypes
 from turnwire.log.input.memory import Pool, carve
-from turnwire.log.input.reading import InputBlock
+from turnwire.log.input.reading import InputBlock, cut_in_long_line
 from turnwire.log.output.batch import Batch, Rows
-from turnwire.log.search.texts import SearchState
+from turnwire.log.search.texts import LONGEST_LINE, SearchState
 from turnwire.log.search.tokens import TextWires
 
 if TYPE_CHECKING:
@@ -365,20 +365,27 @@ class Engine:
         given: tuple[int, int] | None = None,
         whole: bool = False,
     ) -> BlockResult:
-        """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
-        ``given``: what begins up to there was given already; ``whole``: only what no further byte could change."""
+        """The records of one block, or of its part before a cut: see :func:`cut_in_long_line`. ``final``: nothing
+        follows that could change how its last bytes are read; ``given``: what begins up to there was given already;
+        ``whole``: only what no further byte could change."""
         state = self._begun(block) if state is None else state
         dtypes = self._dtypes if given is None else {**self._dtypes, **_INNER}
-        arrays, rows, rejects, position, line = self._finder.search(
-            block, final, line, state, self.keep, self._limit, dtypes, self._memory
-        )
+        every, most = block, 2 * max(self._limit, LONGEST_LINE)
+        block = cut_in_long_line(every, most)
+        while True:
+            arrays, rows, rejects, position, behind = self._finder.search(
+                block, final and not block.cut, line, state, self.keep, self._limit, dtypes, self._memory
+            )
+            if position or not block.cut:
+                break
+            block = cut_in_long_line(every, most, block.size)  # something waits for more of the line
         if given is not None:
             arrays, rows, rejects = _only(arrays, rows, rejects, partial(_begin_behind, given))
         if whole:
             rows = min(rows, *(int(table["row"][0]) for table, _ in rejects)) if rejects else rows
             rows, rejects = self._whole(arrays, rows), []
         buffer = memoryview(block.data)[: block.size].toreadonly()
-        found = self._summed(BlockResult(block, buffer, arrays, rows, {}, 0, rejects, position, line, state, None))
+        found = self._summed(BlockResult(block, buffer, arrays, rows, {}, 0, rejects, position, behind, state, None))
         return found if self._inheritance is not None else self._chosen(found)
 
     def _begun(self, block: InputBlock) -> SearchState:

@@ -314,6 +314,7 @@ class Run:
         whole, begun = self._waits and reading.waiting is not None, reading.state and reading.state.copy()
         if found is None:
             found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.given, whole), 0
+        final = final and not found.block.cut
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
         before = self.latest
@@ -333,6 +334,9 @@ class Run:
         batch = self._batch(reading, found)
         if error is not None:
             return batch, error, None
+        if found.block.cut:
+            further, size = block.data[found.position :], block.size - found.position
+            return batch, error, InputBlock(further, size, reading.offset, block.last, block.taken)
         data = bytes(found.buffer[found.position :])
         rest = InputBlock(data, len(data), reading.offset, block.last, block.taken) if data else None
         if not block.last:

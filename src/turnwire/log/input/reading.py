@@ -53,7 +53,8 @@ class InputBlock(NamedTuple):
     data: the bytes (a uint8 array that owns its memory, or a view); size: how many of them are input; base: offset of
     the first one in the input; last: whether the input ends with it; taken: how many bytes of the input as it is
     stored (compressed, perhaps) are read by now; within: whether the block before ended within a line, so that what
-    is found in this one by itself does not count; memory: data behind room for what the block before leaves.
+    is found in this one by itself does not count; memory: data behind room for what the block before leaves; cut: it
+    ends within a line that is not waited for.
     """
 
     data: Any
@@ -63,6 +64,23 @@ class InputBlock(NamedTuple):
     taken: int = 0
     within: bool = False
     memory: Any = None
+    cut: bool = False
+
+
+def cut_in_long_line(block: InputBlock, most: int, tried: int = 0) -> InputBlock:
+    """A block up to the first ``most`` bytes of its first line that is longer, so that such a line has the same parts
+    wherever blocks end. tried: up to there was too little; twice as much of the line is taken."""
+    line, view = 0, memoryview(block.data)
+    while block.size - line > most:
+        end = line + most
+        newline = bytes(view[line:end]).rfind(b"\n")
+        while newline < 0 and end <= tried:
+            end += end - line
+            newline = bytes(view[line:end]).find(b"\n")
+        if newline < 0:
+            return block if end >= block.size else block._replace(size=end, last=False, cut=True)
+        line += newline + 1
+    return block
 
 
 class Stopped(Exception):

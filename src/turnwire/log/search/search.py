@@ -84,7 +84,7 @@ class Search:
         position = self._walk(walk)
         if position < walk.end:
             # A position is at the start of a line, but where a line is longer than a message may be.
-            position = text.line_start(position) or (position if position > self.longest_line else 0)
+            position = text.line_start(position) or (position if position >= self.longest_line else 0)
         elif not text.final and not text.data.endswith(b"\n"):  # an opening may be cut in two
             position = max(state.reached, position - MOST_OPENING, 0)
         # Lines of several texts are interleaved where a record reaches over the position: it is read again, too.
@@ -127,7 +127,7 @@ class Search:
                     if at > end:  # it reaches behind what is open
                         state.reaches.append((start, at))
         except Incomplete as more:
-            end = min(end, more.place)
+            end = min(end, start, more.place)  # what began there is read again as a whole
         state.end(walk.end, text.final)
         return end
 
