@@ -47,6 +47,16 @@ def test_the_counts_are_those_of_the_messages() -> None:
     assert found.groups["conversation"].folded == found.groups["kind"].folded == 0
 
 
+def test_bytes_of_interleaved_records_are_their_own() -> None:
+    """Lines of two services stand between those of each other."""
+    message = ["CSP/1", "FROM A", "TO B", "CTX C0", "INTENT MEM", "", "MEM M", "KEY v"]
+    lines = [f"{name} | {line}\n" for line in message for name in ("one", "two")]
+    found = stats("".join(lines).encode(), wire="csp")
+    assert found.counts.records == 2
+    assert found.groups["sender"].found["csp", "A"].record_bytes == found.counts.record_bytes
+    assert sum(row["record_bytes"] for row in found.rows() if row["stat"] == "wire") == found.counts.record_bytes
+
+
 def test_damage_is_counted_by_reason(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(GOOD + b"\n@a3|f0|c$\n@a3|f0|c$\n@a3|f0\n")
     found = stats(str(tmp_path), wire="nslip")

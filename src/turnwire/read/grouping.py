@@ -195,7 +195,7 @@ class Aggregation:
         """Adds the records of a batch."""
         columns = TextColumns(batch)
         wires = batch.codes("wire")
-        lengths, (moments, timed) = batch["length"], columns.times
+        lengths, (moments, timed) = batch.own_bytes(), columns.times
         tokens = tokens_of(batch, self._tokenizer)
         keys = [
             groups.add(wires, _values_by(name, columns), lengths, moments, timed, tokens)

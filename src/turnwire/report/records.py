@@ -52,14 +52,14 @@ OVERHEAD = 200  # characters that a message takes in the page beside its texts, 
 
 class Chunk:
     """Some records of one ``file``, the ``number``-th. times: i64 microseconds, UTC, where ``timed``; lengths: i64
-    bytes."""
+    bytes that are their own."""
 
     def __init__(self, batch: Batch, number: int = 0) -> None:
         self.batch = batch
         self.file = batch.file
         self._number = number
         self.texts = TextColumns(batch)
-        self.lengths: NDArray[np.int64] = batch["length"]
+        self.lengths: NDArray[np.int64] = batch.own_bytes()
         self.times, self.timed = self.texts.times
 
     def __len__(self) -> int:

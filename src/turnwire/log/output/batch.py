@@ -315,6 +315,11 @@ class Batch(Columns):
             return arrays["place"][:count], arrays["size"][:count]
         return arrays["offset"][:count] - self._rows.base, arrays["length"][:count]
 
+    def own_bytes(self) -> NDArray[np.int64]:
+        """The bytes of each record that are its own: less than its length where lines of others stand in between."""
+        arrays = self._rows.arrays
+        return arrays.get("own_bytes", arrays["length"])[: len(self)]
+
     def spans(self) -> TextColumn:
         """The bytes of all records as a column of spans."""
         return TextColumn(self._rows.buffer, *self._spans, None, None, None, self._arena)
