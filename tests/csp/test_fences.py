@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -43,16 +42,6 @@ def seen(text: str, **options: Any) -> tuple[Any, ...]:
     found = turnwire.scan(text.encode(), **options)
     records = [(one.wire, one.offset, one.length, one.line, one.inner) for one in found.messages()]
     return records, [(row["wire"], row["offset"], row["length"], row["reason"]) for row in found.rejects.rows()]
-
-
-@pytest.mark.usefixtures("scan_core")
-@pytest.mark.parametrize("text", [*SHAPES, *NO_FENCES])
-def test_scans_take_either(text: str) -> None:
-    for wire in (None, "csp", "nslip", "kick"):
-        for options in ({}, {"batch_bytes": 64}, {"fences": True}):
-            assert seen(tilded(text), wire=wire, **options) == seen(text, wire=wire, **options)
-    inside = [json.dumps({"log": one}) + "\n" for one in (text, tilded(text))]
-    assert seen(inside[1]) == seen(inside[0])
 
 
 @pytest.mark.usefixtures("scan_core")

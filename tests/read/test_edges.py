@@ -15,7 +15,7 @@ import pytest
 import turnwire
 from tests.sstp.examples import example
 from tests.sstp.test_session import message as told
-from tests.vectors import load
+from tests.vectors import cases, load
 from turnwire import registry, sstp
 from turnwire.errors import DecodeError, WireError
 from turnwire.read import extraction
@@ -29,37 +29,10 @@ SAID = sstp.encode(told("ann", 1))
 CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\nGOAL y"
 
 
-def found(text: str) -> list[tuple[str, list[int]]]:
-    """The clauses that a log breaks, and in which lines."""
-    judged = conform("sstp", text.encode()).lines
-    return [(line.clause.id, [fault.line for fault in line.faults]) for line in judged if line.faults]
-
-
-@pytest.mark.parametrize(
-    ("stray", "told"),
-    [
-        ('{"type":"query"}', False),
-        ('{"kind":"query"}', True),
-        ('{"type":"query","actor_id":"a"}', True),
-        ('{"type":"query","other":"a"}', False),
-        ('{"type":"letter","actor_id":"a"}', False),
-    ],
-)
-def test_what_is_near_to_a_message_is_told_where_it_stands(stray: str, told: bool) -> None:
-    for text in (f"{SAID}\n{stray}\n", f"[{SAID},{stray}]", json.dumps({"all": [json.loads(SAID), json.loads(stray)]})):
-        assert [clause for clause, _ in found(text)] == ["object"] * told, text
-
-
-@pytest.mark.parametrize("ends", ["", "\n", "\r\n", "\n\n"])
-@pytest.mark.parametrize("said", ["{} trailing words", "words {}"])
-def test_a_string_of_one_line_is_one_of_a_log_with_its_end_and_without(said: str, ends: str) -> None:
-    assert found(json.dumps({"text": said.format(SAID) + ends}) + "\n") == []
-
-
-@pytest.mark.parametrize("ends", ["", "\n"])
-def test_a_string_of_several_lines_is_none(ends: str) -> None:
-    text = json.dumps({"text": f"Sure, here it is:\n{SAID}{ends}"}) + "\n"
-    assert [clause for clause, _ in found(text)] == ["raw"]
+@cases("clauses")
+def test_the_clauses_that_a_log_breaks_and_in_which_lines(case: dict[str, Any]) -> None:
+    judged = conform(case["wire"], case["log"].encode()).lines
+    assert [[line.clause.id, [fault.line for fault in line.faults]] for line in judged if line.faults] == case["broken"]
 
 
 def test_rejects_are_counted_in_a_list_of_messages() -> None:
@@ -74,33 +47,11 @@ def nested(inside: str, depth: int) -> str:
     return inside
 
 
-@pytest.mark.parametrize("depth", [1, 7, 8])
-def test_a_message_in_strings_in_strings(depth: int) -> None:
-    """How often it is wrapped, as deep as messages are found; of the last string it is text that has quotes."""
-    token = "@a3|f0|c1|S0|d1|T1#"
-    for inside, more in ((token, 0), (f'x: "{token}"', 1)):
-        [one] = turnwire.extract(nested(inside, depth))
-        assert one.wrapped == "json_string/" * (depth + more) + "bare"
-
-
 @pytest.mark.parametrize("depth", range(9))
 def test_a_reject_in_strings_in_strings_is_shown_without_their_escapes(depth: int) -> None:
     refused = SAID[:-1] + ',"x":1,"x":2}'
     [reject] = located(nested(refused, depth).encode())
     assert turnwire.explain(reject) == turnwire.explain(next(located(refused.encode())))
-
-
-def test_messages_in_two_strings_of_one_string_are_both_wrapped_twice() -> None:
-    both = json.dumps({"a": f"one {SAID}", "b": f"another {SAID}"})
-    assert [one.wrapped for one in turnwire.extract(json.dumps({"log": both}))] == ["json_string/json_string/prose"] * 2
-
-
-@pytest.mark.parametrize("front", ["", " ", "\n", "\r\n\t "])
-@pytest.mark.parametrize("behind", ["", " ", "\n"])
-def test_what_is_no_object_in_a_list_of_messages_whatever_is_around_the_list(front: str, behind: str) -> None:
-    for more in ('"words"', "7", "null", "true"):
-        assert [clause for clause, _ in found(f"{front}[{SAID},{more}]{behind}")] == ["object"], more
-    assert found(f"{front}[{SAID}]{behind}") == []
 
 
 @pytest.mark.parametrize("cut", [1, 8, 20])
@@ -135,31 +86,12 @@ def test_what_a_string_says_beside_its_messages(unit: str, front: str, between: 
     assert told == [(6, rest)] * (rest.replace("{}", "").strip() != "")
 
 
-@pytest.mark.parametrize(
-    ("prefix", "is_log"),
-    [(prefix, True) for prefix in ("log:", "[x]", ">", "a|", "2026-01-01T00:00:00Z x:")]
-    + [(prefix, False) for prefix in ("say", "né", "日本", "5", "say 5", "»", "ночь")],
-)
-def test_a_template_behind_a_sentence_is_none(prefix: str, is_log: bool) -> None:
-    """It ends in a letter or digit, of any script."""
-    assert sum(map(len, turnwire.scan(f"{prefix} CSP/1;!prose;\n".encode()))) == is_log
-
-
 @pytest.mark.parametrize("wire", turnwire.WIRES)
 def test_every_wire_is_judged_as_of_a_moment(wire: str) -> None:
     """True if it has times or not; what none has is refused, and None is not given."""
     assert conform(wire, b"", now=1.0, nonsense=None) == conform(wire, b"")
     with pytest.raises(TypeError, match="nonsense is not an option of"):
         conform(wire, b"", nonsense=1)
-
-
-@pytest.mark.parametrize("order", ["mgm", "gm", "mg", "ggmm", "mmgg", "gmgmg"])
-def test_near_misses_and_messages_of_one_string_come_in_their_order(order: str) -> None:
-    units = {"g": FRAME, "m": "@a3|f0|c!|S0|d1|T1#"}
-    text = json.dumps({"a": " ".join(units[each] for each in order)}) + "\n" + FRAME
-    found = turnwire.extract(text, ["nslip"], rejects=True)
-    assert [text[one.start : one.end] for one in found] == [units[each] for each in order + "g"]
-    assert [one.message is None for one in found] == [each == "m" for each in order + "g"]
 
 
 def test_what_is_found_in_several_files_is_told_once(tmp_path: Path) -> None:

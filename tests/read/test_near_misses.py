@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests import vectors
 from tests.clauses import CLAUSES
 from tests.conftest import raised
 from tests.log.conftest import scan_core as scan_core
@@ -84,64 +85,16 @@ def test_only_near_misses_are_explained() -> None:
         raised(TypeError, turnwire.explain, wrong)
 
 
+@vectors.cases("extract")
 @pytest.mark.usefixtures("scan_core")
-@pytest.mark.parametrize("before", ["", "xx ", "a\n", 'é "'])
-@pytest.mark.parametrize("good", [False, True])
-def test_near_misses_in_a_string_have_their_own_place(before: str, good: bool) -> None:
-    miss, whole = "@a3|f0|c!|S0|d1|T1#", "@a3|f0|c1|S0|d1|T1#"
-    text = json.dumps({"a": before + f"{whole} {miss}" * good + miss}) + json.dumps({"b": miss})
-    found = turnwire.extract(text, ["nslip"], rejects=True)
-    expected = [(whole, False), (miss, True)] * good + [(miss, True)] * 2
-    assert [(text[one.start : one.end], one.message is None) for one in found] == expected
-    assert all(one.wrapped.startswith("json_string/") for one in found)
-    assert [one.start for one in found] == sorted(one.start for one in found)
-
-
-@pytest.mark.parametrize(
-    "text", [BAD, 'CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T001\nIN "x"', '@a3|f0|c1|S0|d1|T1|t"\\n"#']
-)
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("around", ["{}", "look: {}"])
-@pytest.mark.usefixtures("scan_core")
-def test_near_misses_in_strings_of_strings_say_what_they_say_there(text: str, depth: int, around: str) -> None:
-    if text.startswith("CSP"):
-        around = around.replace(" ", "\n\n")
-    log = around.replace("{}", text)
-    for _ in range(depth):
-        log = json.dumps({"a": log})
-    (miss,) = turnwire.extract(log, rejects=True)
-    assert miss.raw.decode().rstrip() == text
-    assert miss.wrapped == "json_string/" * depth + ("bare" if around == "{}" else "prose")
-    assert turnwire.explain(miss) == turnwire.explain(turnwire.extract(text, rejects=True)[0])
-    inside = log[miss.start : miss.end]
-    for _ in range(depth):
-        inside = json.loads(f'"{inside}"')
-    assert inside.rstrip() == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '@a3|f0|\\"@a3|f0|c1|S0|d1|T1#éTASK T1\n',
-        "é@a3|f0|\\日@a3|f0|c1|S0|d1|T1#⫻note\n",
-        '日{"log": "\\日 said @a3|f0|c1|S0|d1|T1#é"}\n',
-    ],
-)
-def test_what_a_torn_string_holds_stands_where_it_is_written(text: str) -> None:
-    """The quote of the string is not there, or what stands behind a backslash is no escape."""
-    ones = turnwire.extract(text, rejects=True)
-    (found,) = [text[one.start : one.end] for one in ones if one.error is None]
-    assert found == "@a3|f0|c1|S0|d1|T1#"
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['"@a3|f0|c1|S0|d1|T1#{\\"日n`|d1|T1#CSP/1\\\\nFROM', '\\"{"a": "\\",@a3|f0|c1|S0|d1|T1#CSP/1\\nFROM A\\nTO B\\n'],
-)
-def test_a_near_miss_in_a_string_that_is_cut_off_has_its_own_place(text: str) -> None:
-    """Whatever the string says in front of it; the text may end within a character of many bytes."""
-    misses = [one for one in turnwire.extract(text, ["csp"], rejects=True) if one.error is not None]
-    assert [text[one.start :].startswith("CSP/1") for one in misses] == [True]
+def test_what_is_extracted(case: dict[str, Any]) -> None:
+    """Messages and near misses with their places in the text, in characters, and what they stand in."""
+    found = turnwire.extract(case["text"], case.get("wires"), rejects=True)
+    errors = [(one.error.reason, one.error.path) if one.error else (None, None) for one in found]
+    places = [(one.start, one.end, one.wire, one.wrapped) for one in found]
+    assert [[*place, *error] for place, error in zip(places, errors, strict=True)] == case["found"]
+    good = turnwire.extract(case["text"], case.get("wires"))
+    assert [one.start for one in good] == [place[0] for place in case["found"] if place[4] is None]
 
 
 # --- judging by columns or by bytes gives the verdicts of judging each message, on both cores -------------------------

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests import vectors
 from tests.conftest import raised
 from tests.sap.documents import RESULT, TASK, changed, result
 from tests.sap.scenario import CHECKS, task
@@ -157,13 +158,6 @@ def test_a_cache_answers_with_nothing_that_it_would_not_keep(tmp_path: Path) -> 
 # --- learning ---
 
 
-def judged_loop(*pairs: tuple[sap.Task, sap.Result]) -> dict[str, float]:
-    loop = LearningLoop(":memory:")
-    for asked, one in pairs:
-        loop.observe(asked, one)
-    return derived(loop)
-
-
 def derived(loop: LearningLoop) -> dict[str, float]:
     found = [artifact for artifact in loop.derive() if artifact.kind == "thresholds"]
     return dict(thresholds_of(found[0])) if found else {}
@@ -176,40 +170,12 @@ def pair(number: int, pressure: int, **changes: Any) -> tuple[sap.Task, sap.Resu
     return task, one
 
 
-BAD = pair(
-    0,
-    60,
-    status="FAILED",
-    error={"code": "NON_CONSTITUTIONAL", "message": "no"},
-    constitutionalEvidence__alignment="NON_CONSTITUTIONAL",
-)
-NOISE: dict[str, list[tuple[sap.Task, sap.Result]]] = {
-    "one good task, observed three times": [pair(1, 70)] * 3,
-    "one good task and two hits": [
-        pair(1, 70),
-        *(pair(n, 70, constitutionalEvidence__cache={"hit": True, "cacheKey": "k", "ageSec": 1}) for n in (2, 3)),
-    ],
-    "three that failed and say VALID": [pair(n, 70, status="FAILED", error={"message": "m"}) for n in (1, 2, 3)],
-    "three cancelled": [pair(n, 70, status="CANCELLED") for n in (1, 2, 3)],
-    "three escalated": [pair(n, 70, status="ESCALATED") for n in (1, 2, 3)],
-    "three queued": [pair(n, 70, status="QUEUED") for n in (1, 2, 3)],
-    "three running": [pair(n, 70, status="RUNNING") for n in (1, 2, 3)],
-    "three with a failed check": [pair(n, 70, constitutionalEvidence__policyChecks=FAILS[0]) for n in (1, 2, 3)],
-    "one task in three states": [pair(1, 70, status=status) for status in ("QUEUED", "RUNNING", "SUCCEEDED")],
-    "good ones that failed in the end": [
-        one for n in (1, 2, 3) for one in (pair(n, 70), pair(n, 70, status="FAILED", error={"message": "m"}))
-    ],
-}
-
-
-@pytest.mark.parametrize("noise", NOISE)
-def test_a_task_counts_once_and_only_by_what_it_proves(noise: str) -> None:
-    assert judged_loop(BAD, *NOISE[noise]) == {"p": 59}
-    assert judged_loop(BAD, *(pair(n, 70) for n in (1, 2, 3))) == {"p": 100}
-
-
-def test_progress_does_not_hide_what_came_before_it() -> None:
-    assert judged_loop(BAD, pair(0, 60, status="RUNNING")) == {"p": 59}
+@vectors.cases("sap_forms", kind="learning")
+def test_a_task_counts_once_and_only_by_what_it_proves(case: dict[str, Any]) -> None:
+    loop = LearningLoop(":memory:")
+    for asked, answer in case["pairs"]:
+        loop.observe(sap.Task.from_dict(asked), sap.Result.from_dict(answer))
+    assert derived(loop) == case["thresholds"]
 
 
 def test_a_result_that_is_observed_again_behind_the_operators_word_changes_nothing() -> None:
