@@ -4,7 +4,7 @@ atheris makes the inputs, led by the coverage of the pure twin, or of a native c
 (TURNWIRE_FUZZ=native). Targets are run by as many processes at a time as there are processors; turnwire is loaded once
 and each process forked from there, since loading takes 12 CPU seconds. What differs, or what raises what it should not,
 is written to ``build/fuzz/TARGET-...``; so is what an address or undefined-behaviour check finds. ``--replay TARGET
-FILE`` runs one such input again, ``--keep TARGET FILE`` takes it into ``tests/fuzz/corpus/``.
+FILE`` runs one such input again, ``--keep TARGET FILE`` takes it into ``tests/fuzz/corpus.jsonl``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Starting points of fuzzing: texts of the vectors, kept inputs of ``corpus/``, and words of the specifications."""
+"""Starting points of fuzzing: texts of the vectors, inputs kept in ``corpus.jsonl``, words of the specifications."""
 
 from __future__ import annotations
 
 import base64
+import json
 import random
 from collections.abc import Iterator
 from enum import Enum
@@ -17,7 +18,7 @@ from tests.golden.logs import log
 from tests.log.json_engines import RECORDS
 from tests.log.mixed_logs import NSLIP
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).with_name("corpus.jsonl")
 OPTIONS = ("scan", "stream", "session", "arrow", "messages", "sections")
 """Variants whose first four bytes choose among options."""
 OF_LOGS = ("scan", "stream", "salvage", "arrow", "conform", "messages", "views")
@@ -53,16 +54,33 @@ def logs() -> list[bytes]:
     return [log(number).data for number in range(80)]
 
 
+def corpus() -> dict[str, list[bytes]]:
+    """Variant -> its kept inputs: each a line, as text or, where it is no UTF-8, in base64."""
+    found: dict[str, list[bytes]] = {}
+    for row in map(json.loads, CORPUS.read_text("utf-8").splitlines()):
+        data = row["text"].encode() if "text" in row else base64.b64decode(row["base64"])
+        found.setdefault(row["variant"], []).append(data)
+    return found
+
+
 def kept(variant: str) -> list[bytes]:
-    """The inputs of a variant that are kept: one a line, in base64."""
-    path = CORPUS / f"{variant}.txt"
-    return [base64.b64decode(line) for line in path.read_text("ascii").split()] if path.exists() else []
+    """The inputs of a variant that are kept."""
+    return corpus().get(variant, [])
 
 
 def keep(variant: str, data: bytes) -> None:
     """Keeps one more input of a variant, in the order of their size."""
-    every = sorted({*kept(variant), data}, key=lambda one: (len(one), one))
-    (CORPUS / f"{variant}.txt").write_text("".join(f"{base64.b64encode(one).decode()}\n" for one in every), "ascii")
+    every = corpus()
+    every[variant] = sorted({*every.get(variant, ()), data}, key=lambda one: (len(one), one))
+    CORPUS.write_text("".join(_row(name, one) for name in sorted(every) for one in every[name]), "utf-8")
+
+
+def _row(variant: str, data: bytes) -> str:
+    try:
+        said = {"text": data.decode()}
+    except UnicodeDecodeError:
+        said = {"base64": base64.b64encode(data).decode()}
+    return json.dumps({"variant": variant, **said}) + "\n"
 
 
 def beginning(target: str, most: int) -> list[bytes]:
