@@ -6,10 +6,12 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests import vectors
 from tests.conftest import PURE_HALF, raised, rounds
 from tests.cores import use
 from tests.formats import samples
@@ -19,7 +21,7 @@ from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log as damaged_ns
 from tests.log.found import fed, in_pieces
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
 from tests.nslip.twins import plain
-from turnwire import LIMITS, WIRES, DecodeError, Decoder, Reason, registry, scan
+from turnwire import LIMITS, WIRES, DecodeError, Decoder, encode, registry, scan
 from turnwire.registry import wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
@@ -104,37 +106,19 @@ def _escaped(key: bytes, chance: random.Random) -> bytes:
     return b"".join(b"\\u%04x" % letter if chance.random() < often else bytes([letter]) for letter in key)
 
 
-@pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize("wire", JSON_WIRES)
-def test_an_object_is_complete_when_it_closes(wire: str, named: bool) -> None:
-    record = good(wire)
-    decoder = Decoder(wire if named else None)
-    assert decoder.wire == (wire if named else None)
-    assert decoder.feed(b"2026-01-01 INFO " + record[:-1]) == []
-    assert len(decoder.feed(record[-1:])) == 1
-    assert decoder.feed(b" and so on\n") == []
-    assert len(decoder.feed(record + record)) == 2
-    assert decoder.close() == []
-
-
-def test_a_csp_message_is_complete_when_no_field_can_follow() -> None:
-    decoder = Decoder("csp")
-    assert decoder.feed((CSP % 1)[:-1].encode()) == []
-    assert [message.block.id for message in decoder.feed(b"\n")] == ["T1"]
-    assert decoder.feed((CSP % 2)[:-1].encode()) == []
-    assert [message.block.id for message in decoder.feed(b"CSP/1\n")] == ["T2"]
-    assert decoder.close() == [], "such a line alone is text"
-    assert [message.block.id for message in drained(decoder, [(CSP % 3).encode()])[0]] == ["T3"]
-
-
-def test_what_is_held_has_a_bound() -> None:
-    decoder = Decoder("sstp", limits=LIMITS._replace(feed_buffer=100))
-    decoder.feed(b'{"header": ' + b" " * 80)
-    caught = raised(DecodeError, decoder.feed, b" " * 20)
-    assert caught.reason is Reason.BUFFER_FULL
-    assert caught.offset == 91
-    assert decoder.feed(b"x\n") == []  # nothing of the piece before was taken, and the line is let go
-    assert decoder.feed(b" " * 100) == []
+@vectors.cases("decoder")
+def test_what_comes_with_each_piece(case: dict[str, Any]) -> None:
+    """The messages of a piece as soon as they are complete, or its first error, with how many messages are pending."""
+    decoder = Decoder(case.get("wire"), limits=LIMITS._replace(**case.get("limits", {})))
+    assert decoder.wire == case.get("wire")
+    for step in case["steps"]:
+        piece = bytes.fromhex(step["hex"]) if "hex" in step else step.get("text", "").encode()
+        call = decoder.close if "close" in step else partial(decoder.feed, piece)
+        if "error" in step:
+            error = raised(DecodeError, call)
+            assert [str(error.reason), error.offset, error.line, error.pending] == step["error"]
+        else:
+            assert [encode(message, strict=False) for message in call()] == step["messages"]
 
 
 @pytest.fixture
@@ -224,58 +208,6 @@ def test_any_pieces_give_what_a_scan_finds(wire: str | None) -> None:
     assert errors > (0 if PURE_HALF else 3) and met.total() + errors > (3 if PURE_HALF else 10)
 
 
-def test_a_message_of_any_wire_is_complete_as_soon_as_it_is_there() -> None:
-    decoder = Decoder()
-    for wire in JSON_WIRES:
-        record = good(wire)
-        assert len(decoder.feed(record + b" and")) == 1
-        assert len(decoder.feed(b" so on " + NSLIP % 1 + b" # then " + record)) == 2
-        assert decoder.feed(b"\n" + NSLIP[:-1] % 2) == []
-        assert [message.conv_id for message in decoder.feed(b"# and ")] == [2]
-        assert [message.conv_id for message in decoder.feed(NSLIP % 3 + b" text # ")] == [3]
-    assert decoder.feed(b"\n" + CSP[:-1].encode() % 1) == []
-    (message,) = decoder.feed(b"\n")
-    assert wire_of(message) == "csp"
-    assert [message.conv_id for message in decoder.feed(b"2026 " + NSLIP % 4)] == [4]
-    assert [message.conv_id for message in decoder.feed(b" and " + NSLIP % 5)] == [5]
-    assert decoder.close() == []
-
-
-def test_behind_a_csp_message_messages_come_as_soon_as_before() -> None:
-    """Also where the next one begins at once; what may still be a line of CSP/1 waits."""
-    decoder = Decoder()
-    for _ in range(2):
-        assert len(decoder.feed(CSP.encode() % 1 + b"\n")) == 1
-        for wire in JSON_WIRES:
-            record = good(wire)
-            assert decoder.feed(record[:-1]) == []
-            assert len(decoder.feed(record[-1:])) == 1
-            assert len(decoder.feed(NSLIP % 2)) == 1
-            assert decoder.feed(b"\n") == []
-        for piece in (b" ", b"C", b"S", b"P", b"/"):
-            assert decoder.feed(piece) == []
-        assert len(decoder.feed(b"x " + NSLIP % 3)) == 1
-        assert decoder.feed(b"\n") == []
-    assert decoder.feed(CSP[:-1].encode() % 1 + b"NOTE " + NSLIP % 4) == [], "it may be a field of the message"
-    raised(DecodeError, decoder.close)
-
-
-def test_what_may_belong_to_something_larger_waits() -> None:
-    wrapped = b'{"log": "%s"}' % (NSLIP % 8).replace(b'"', b'\\"')
-    opened = CSP[:-1].encode() % 1 + b"NOTE " + NSLIP % 4
-    decoder = Decoder()
-    assert decoder.feed(opened) == []
-    assert drained(decoder, []) == scanned(opened, None)
-    decoder = Decoder()
-    assert decoder.feed(wrapped[:-2]) == []
-    assert decoder.feed(wrapped[-2:]) == []
-    assert [message.conv_id for message in decoder.feed(b"\n")] == [8]
-    open_text = b'@a3|f0|c1|S0|d1|T1|t"never '
-    assert decoder.feed(open_text + NSLIP % 1) == []
-    expected = scanned(open_text + NSLIP % 1 + b"\n", None)
-    assert drained(decoder, [b"\n"])[0] == expected[0]
-
-
 # --- nSLIP ---
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
@@ -322,21 +254,6 @@ def test_long_messages_in_small_pieces(text: bytes, end: bytes, backend: str) ->
             assert fed_nslip(data, sizes, limits=limits) == once
 
 
-@pytest.mark.parametrize("wire", ["nslip", None])
-def test_an_error_is_raised_once_and_costs_nothing_else(wire: str | None) -> None:
-    """The piece is taken whole; what stood in front of the fault, and behind it, comes with the next call."""
-    decoder = Decoder(wire)
-    caught = raised(DecodeError, decoder.feed, GOOD + b"\n  @a3|f0 broken\n" + GOOD + b"\n")
-    assert (caught.reason, caught.offset, caught.line) == (Reason.BAD_DIGIT, len(GOOD) + 9, 2)
-    assert (caught.wire, caught.pending) == ("nslip", 1)
-    assert f"at byte {len(GOOD) + 9}, line 2" in str(caught)
-    assert len(decoder.feed(b"")) == 2
-    caught = raised(DecodeError, decoder.feed, b"@a3|f0 broken\n")
-    assert caught.pending == 0
-    assert len(decoder.feed(GOOD)) == 1
-    assert decoder.close() == []
-
-
 def test_an_error_while_more_comes_in() -> None:
     """Whoever ignores errors and feeds on gets everything, only later."""
     decoder = Decoder("nslip")
@@ -349,39 +266,6 @@ def test_an_error_while_more_comes_in() -> None:
             errors += 1
     rest, late = drained(decoder, [])
     assert (len(messages) + len(rest), errors + len(late)) == (20, 60)
-
-
-def test_buffer_full_changes_nothing() -> None:
-    limits = LIMITS._replace(feed_buffer=64)
-    decoder = Decoder("nslip", limits=limits)
-    assert decoder.feed(b"\n" + GOOD[:20]) == []
-    error = raised(DecodeError, decoder.feed, b"x" * 60)
-    assert (error.reason, error.offset, error.line) == (Reason.BUFFER_FULL, 21, 2)
-    (message,) = decoder.feed(GOOD[20:])
-    assert message.get(20) == "hello"
-    assert decoder.feed(b"z" * 63 + b"\n") == decoder.feed(b"z" * 64) == []
-
-
-def test_the_limit_of_a_message() -> None:
-    limits = LIMITS._replace(message=len(GOOD))
-    decoder = Decoder("nslip", limits=limits)
-    assert len(decoder.feed(GOOD)) == 1
-    caught = raised(DecodeError, decoder.feed, b'@a3|t"' + b"x" * len(GOOD) + b"\n")
-    assert (caught.reason, caught.offset) == (Reason.MESSAGE_TOO_LARGE, 2 * len(GOOD))
-    assert len(decoder.feed(GOOD)) == 1
-
-
-def test_what_follows_the_end_starts_afresh() -> None:
-    """The two halves do not make a message, and places count on."""
-    decoder = Decoder("nslip")
-    assert decoder.feed(b"\n" + GOOD[:10]) == []
-    caught = raised(DecodeError, decoder.close)
-    assert (caught.reason, caught.offset) == (Reason.BAD_FRAMING, 11)
-    assert decoder.close() == decoder.feed(b"@") == decoder.close() == []
-    assert decoder.feed(GOOD[1:]) == []
-    assert [len(decoder.feed(GOOD[:7])), len(decoder.feed(GOOD[7:]))] == [0, 1]
-    caught = raised(DecodeError, decoder.feed, b"@a3| \n")
-    assert (caught.offset, caught.line) == (1 + 10 + 1 + len(GOOD) - 1 + len(GOOD) + 4, 2)
 
 
 def test_any_bytes_and_nothing_else() -> None:

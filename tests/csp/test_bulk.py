@@ -128,63 +128,6 @@ def test_damage_costs_itself_and_no_more(case: dict[str, Any]) -> None:
     assert found[0]["inside_unclosed_heredoc"] == [False, case["about"] == "a heredoc that never closes"]
 
 
-HEAD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT %b\n\n"
-_MEM = ("K v", "K", "K ", "CSP /1", "CSP /x", "k v", "K_1 v\nL v", f"{'A' * 40} v", "K v\n<<<\n>>>", " ")
-_PATCH = """
-BASE C0|APPLY -> C1
-BASE C0|+ DEF A =|~ DEF _B1 :=|- DEF C|APPLY -> C1
-BASE C0|+ DEF A = v|~ DEF A := |APPLY -> C1
-BASE C0|+ DEF A v|APPLY -> C1
-BASE C0|+ DEF A =v|APPLY -> C1
-BASE C0|+ DEF A|APPLY -> C1
-BASE C0|+ DEF A |APPLY -> C1
-BASE C0|~ DEF A = v|APPLY -> C1
-BASE C0|~ DEF A :v|APPLY -> C1
-BASE C0|- DEF A = v|APPLY -> C1
-BASE C0|+ DEF 1 = v|APPLY -> C1
-BASE C0|+ DEF|APPLY -> C1
-BASE C0|AND so on|APPLY -> C1
-BASE C|APPLY -> C1
-BASE C0x|APPLY -> C1
-BASE C0|APPLY -> 1
-BASE C0|APPLY -> C1|+ DEF A = v
-APPLY -> C1|BASE C0
-BASE C0|BASE C0|APPLY -> C1
-BASE C0|+ DEF A = v\r|APPLY -> C1
-BASE C0|+ REF A = v|- REF B|~ REF C := v|APPLY -> C1
-BASE C0x|+ DEF A = v|APPLY -> C1y
-"""
-_RESULT = (
-    "STATUS OK\nDATA\n<<<\n>>>",
-    "STATUS OK\nPRODUCED\n<<<<\n>>>\n>>>>>\n>>>>\nDATA\n<<<\n>>\n>>>\r",
-    "STATUS OK\nPRODUCED\nDATA x",
-    "STATUS\n<<<\nOK\n>>>\nDATA x",
-    "STATUS OK\nDATA\n<<<-\nx\n>>>",
-    "STATUS OK\nDATA\n<<\n",
-    "STATUS OK\nDATA\n<<< \n>>>",
-    "STATUS OK\nDATA\n<<<\n>>>x\n >>>\n>>>",
-    "STATUS OK\nDATA x\nDATA\n<<<\n>>>",
-    "STATUS OK\nPRODUCEDX y",
-)
-NEARLY_USUAL = [
-    HEAD % intent + f"{head}\n{lines}\n\n".encode()
-    for intent, head, several in (
-        (b"MEM", "MEM M", _MEM),
-        (b"PATCH", "PATCH P1", [row.replace("|", "\n") for row in _PATCH.strip("\n").split("\n")]),
-        (b"RESULT", "RESULT T1", _RESULT),
-    )
-    for lines in several
-]
-
-
-@pytest.mark.parametrize("place", [0, 40, 120])
-def test_what_is_nearly_usual_is_read_as_by_the_grammar(place: int) -> None:
-    """The native core reads usual messages on a path of its own."""
-    for wire in NEARLY_USUAL:
-        for limit in (LIMIT, len(wire) - 1):
-            agreed(b"-" * place + b"\n" + wire + GOOD + b"\n" + b"-" * 60, limit)
-
-
 def test_every_truncation_and_every_bit() -> None:
     data = GOOD + b"\r\nx\n" + TASK + b"REQ\n<<<\nCSP/1\n>>>\n"
     for size in range(0, len(data) + 1, THINNED):
