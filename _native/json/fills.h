@@ -5,11 +5,9 @@
 
 #include "rows.h"
 
-/* A column and the two nodes that it comes from, the same where there is but one. to: of a text, its offsets; size: its lengths.
- * valid, escaped: what `present` then says. */
+/* A column and the two nodes that it comes from, the same where there is but one. valid, escaped: what `present` then says. */
 typedef struct {
     void *to;
-    int64_t *size;
     const tw_value *v, *other;
     uint64_t valid, escaped;
     tw_column *column;
@@ -33,7 +31,7 @@ static inline uint64_t tw_bit_of(const tw_json_rows *r, const tw_fill *fill)
 {
     if (fill->column == TW_MOST_COLUMNS || fill->node == TW_NO_NODE) return 0;
     const tw_column *c = &r->own[fill->column];
-    return c->values || c->offset ? (uint64_t)1 << c->valid : 0;
+    return c->values ? (uint64_t)1 << c->valid : 0;
 }
 
 /* When a fill of a variant is written; columns that two of them fill come last. TW_TURNS: never. */
@@ -50,8 +48,7 @@ static inline int tw_turn_of(const tw_json_rows *r, const tw_fill *fill, uint64_
 static inline void tw_source_of(tw_json_rows *r, const tw_json *x, const tw_fill *fill, tw_source *source)
 {
     tw_column *c = &r->own[fill->column];
-    source->to = c->offset ? (void *)c->offset : c->values;
-    source->size = c->size;
+    source->to = c->values;
     source->v = &x->v[fill->node];
     source->other = fill->other == TW_NO_NODE ? source->v : &x->v[fill->other];
     source->valid = (uint64_t)1 << c->valid;
@@ -102,16 +99,13 @@ static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
         chosen->empty = (int64_t *const *)(void *)nothing;
         for (uint64_t missing = r->wanted & ~seen; missing; missing &= missing - 1) {
             tw_column *c = r->of_bit[tw_low_zeros(missing)];
-            if (c->offset) {
-                *nothing++ = c->offset;
-                *nothing++ = c->size;
-            } else if (c->width != 1) *nothing++ = c->values;
+            if (c->width != 1) *nothing++ = c->values;
         }
         chosen->empty_end = (int64_t *const *)(void *)nothing;
         chosen->blank = (uint8_t *const *)(void *)nothing;
         for (uint64_t missing = r->wanted & ~seen; missing; missing &= missing - 1) {
             tw_column *c = r->of_bit[tw_low_zeros(missing)];
-            if (!c->offset && c->width == 1) *nothing++ = c->values;
+            if (c->width == 1) *nothing++ = c->values;
         }
         chosen->blank_end = (uint8_t *const *)(void *)nothing;
     }
@@ -133,8 +127,7 @@ static inline uint64_t tw_fill_always(const tw_chosen *chosen, uint32_t stamp, s
     uint64_t present = 0;
     for (const tw_source *from = chosen->texts; from < chosen->words; from++) {
         uint64_t there = tw_is_there(from, stamp, TW_IS_STRING, &v);
-        ((int64_t *)from->to)[row] = (int64_t)(((uint64_t)(uintptr_t)v->p - less) & there);
-        from->size[row] = (int64_t)(v->size & there);
+        ((int64_t *)from->to)[row] = tw_text_span((size_t)((uintptr_t)v->p - less), v->size) & (int64_t)there;
         present |= there & (from->valid | (from->escaped & (0 - (uint64_t)(v->b.escaped != 0))));
     }
     for (const tw_source *from = chosen->words; from < chosen->times; from++) {

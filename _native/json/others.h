@@ -111,8 +111,7 @@ static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, 
 static inline void tw_other_number(tw_lines *k, tw_column *c, size_t row, uint64_t number)
 {
     size_t size = tw_put_decimal(k->kept + k->kept_size, number);
-    c->offset[row] = (int64_t)(k->size + k->kept_size);
-    c->size[row] = (int64_t)size;
+    ((int64_t *)c->values)[row] = tw_text_span(k->size + k->kept_size, size);
     k->kept_size += size;
 }
 
@@ -128,7 +127,7 @@ static int tw_other_record(tw_lines *k, tw_region *r, size_t at, size_t end)
     if (k->rows.wire) k->rows.wire[n] = o->wire;
     if (o->owned) tw_store_fields(&o->own, n, &o->fields, (size_t)k->shift);
     for (int i = 0; i < TW_OTHER_TEXTS; i++) {
-        if (!o->texts[i] || !o->texts[i]->offset) continue;
+        if (!o->texts[i] || !o->texts[i]->values) continue;
         tw_other_number(k, o->texts[i], n, v->head[tw_other_heads[i]]);
         present |= (uint64_t)1 << o->texts[i]->valid;
     }
@@ -140,9 +139,8 @@ static int tw_other_record(tw_lines *k, tw_region *r, size_t at, size_t end)
         ((int64_t *)o->sequence->values)[n] = (int64_t)v->head[TW_TURN];
         present |= (uint64_t)1 << o->sequence->valid;
     }
-    if (o->subject && o->subject->offset && (v->present >> TW_TAG) & 1) {
-        o->subject->offset[n] = (int64_t)o->fields.text_first[1] + k->shift;
-        o->subject->size[n] = (int64_t)o->fields.text_length[1];
+    if (o->subject && o->subject->values && (v->present >> TW_TAG) & 1) {
+        ((int64_t *)o->subject->values)[n] = tw_text_span(o->fields.text_first[1] + (size_t)k->shift, o->fields.text_length[1]);
         present |= (uint64_t)1 << o->subject->valid;
         if (o->fields.escaped & 2 && o->subject->escaped < 64) present |= (uint64_t)1 << o->subject->escaped;
     }

@@ -118,8 +118,6 @@ cdef extern from "_native/json/scan.h" nogil:
         uint8_t torn_halves[4][16]
         const tw_torn_table *signs
     ctypedef struct tw_column:
-        int64_t *offset
-        int64_t *size
         void *values
         uint8_t width
         uint8_t valid
@@ -233,8 +231,7 @@ cdef extern from "_native/json/token_runs.h" nogil:
         uint8_t *frame
         uint64_t *head[6]
         uint64_t *ints[9]
-        int64_t *text_offset[2]
-        int64_t *text_length[2]
+        int64_t *texts[2]
     ctypedef struct tw_among:
         uint8_t wire
         uint8_t kinds[11]
@@ -600,15 +597,9 @@ cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows,
         c.escaped = plan.escaped.get(name, 64)
         if name in ("inner", "time", "wire", "depth"):
             continue
-        if description.kind == "text":
-            c.offset = <int64_t *>column(columns, f"{name}.offset", room, 8)
-            c.size = <int64_t *>column(columns, f"{name}.length", room, 8)
-            if c.size is NULL:
-                c.offset = NULL
-        else:
-            c.width = WIDTHS.get(description.kind, 8)
-            c.values = column(columns, name, room, c.width)
-        if c.offset is not NULL or c.values is not NULL:
+        c.width = WIDTHS.get(description.kind, 8)
+        c.values = column(columns, name, room, c.width)
+        if c.values is not NULL:
             r.wanted |= <uint64_t>1 << c.valid
             r.of_bit[c.valid] = c
     k.rejects.count, k.rejects.room = bad, reject_room

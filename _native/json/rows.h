@@ -2,15 +2,15 @@
 #ifndef TURNWIRE_JSON_ROWS_H
 #define TURNWIRE_JSON_ROWS_H
 
+#include "_native/common/text_span.h"
 #include "plan.h"
 #include "wrapper.h"
 
 enum { TW_MOST_COLUMNS = 64 };
 
-/* One column of a batch: its arrays (NULL where nobody asked) and bits in `present` (64: it has none). */
+/* One column of a batch: its array (NULL where nobody asked) and bits in `present` (64: it has none). */
 typedef struct {
-    int64_t *offset, *size;                  /* of a text */
-    void *values;                            /* i64, f64 or u8, as its fills give them */
+    void *values;                            /* i64, f64 or u8, as its fills give them; spans of a text */
     uint8_t width, valid, escaped;           /* width of `values` in bytes */
     tw_minute minute;                        /* of the last time in it */
 } tw_column;
@@ -203,8 +203,7 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     }
     *present |= (uint64_t)1 << c->valid;
     if (first) {
-        c->offset[row] = (int64_t)(first - base) + shift;
-        c->size[row] = (int64_t)(behind - first);
+        ((int64_t *)c->values)[row] = tw_text_span((size_t)(first - base + shift), (size_t)(behind - first));
         int escaped = v->b.escaped || fill->fill == TW_FILL_ITEM;
         if (escaped && fill->fill != TW_FILL_TEXT) escaped = memchr(first, '\\', (size_t)(behind - first)) != NULL;
         if (escaped && c->escaped < 64) *present |= (uint64_t)1 << c->escaped;

@@ -118,8 +118,7 @@ static void tw_fill_missing(tw_lines *k, size_t n, uint64_t present)
 {
     for (uint64_t missing = k->rows.wanted & ~present; missing; missing &= missing - 1) {
         tw_column *c = k->rows.of_bit[tw_low_zeros(missing)];
-        if (c->offset) c->offset[n] = c->size[n] = 0;
-        else if (c->width == 1) ((uint8_t *)c->values)[n] = 0;
+        if (c->width == 1) ((uint8_t *)c->values)[n] = 0;
         else ((int64_t *)c->values)[n] = 0;
     }
 }

@@ -60,18 +60,16 @@ static void tw_put_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     uint8_t *kept = k->kept;
     size_t size = k->size, behind = k->kept_size, count = 0;
     const uint64_t *numbers[TW_OTHER_TEXTS];
-    int64_t *offset[TW_OTHER_TEXTS], *length[TW_OTHER_TEXTS];
+    int64_t *spans[TW_OTHER_TEXTS];
     for (int text = 0; text < TW_OTHER_TEXTS; text++) {
-        if (!o->texts[text] || !o->texts[text]->offset) continue;
+        if (!o->texts[text] || !o->texts[text]->values) continue;
         numbers[count] = run->head[tw_other_heads[text]];
-        offset[count] = o->texts[text]->offset + first;
-        length[count++] = o->texts[text]->size + first;
+        spans[count++] = (int64_t *)o->texts[text]->values + first;
     }
     for (size_t i = 0; i < n; i++) {
         for (size_t text = 0; text < count; text++) {
             size_t digits = tw_put_decimal(kept + behind, numbers[text][i]);
-            offset[text][i] = (int64_t)(size + behind);
-            length[text][i] = (int64_t)digits;
+            spans[text][i] = tw_text_span(size + behind, digits);
             behind += digits;
         }
     }
@@ -83,7 +81,7 @@ static void tw_put_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
 static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t first, size_t n)
 {
     tw_json_rows *c = &k->rows;
-    const tw_column *subject = o->subject && o->subject->offset ? o->subject : NULL;
+    const tw_column *subject = o->subject && o->subject->values ? o->subject : NULL;
     const uint64_t tagged = subject ? (uint64_t)1 << subject->valid : 0;
     const uint64_t escaped = subject && subject->escaped < 64 ? (uint64_t)1 << subject->escaped : 0;
     uint64_t always = 0;
@@ -101,7 +99,7 @@ static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     }
     if (o->sequence && o->sequence->values) always |= (uint64_t)1 << o->sequence->valid;
     for (int text = 0; text < TW_OTHER_TEXTS; text++)
-        if (o->texts[text] && o->texts[text]->offset) always |= (uint64_t)1 << o->texts[text]->valid;
+        if (o->texts[text] && o->texts[text]->values) always |= (uint64_t)1 << o->texts[text]->valid;
     tw_put_run(k, o, run, first, n);
     for (i = 0; i < n; i++)
         c->present[first + i] = always | ((run->present[i] >> TW_TAG) & 1 ? tagged : 0) |
@@ -117,12 +115,7 @@ static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     }
     for (uint64_t missing = c->wanted & ~(always | tagged); missing; missing &= missing - 1) {
         tw_column *empty = c->of_bit[tw_low_zeros(missing)];
-        if (empty->offset) {
-            memset(empty->offset + first, 0, n * sizeof *empty->offset);
-            memset(empty->size + first, 0, n * sizeof *empty->size);
-        } else {
-            memset((uint8_t *)empty->values + first * empty->width, 0, n * empty->width);
-        }
+        memset((uint8_t *)empty->values + first * empty->width, 0, n * empty->width);
     }
     return TW_FINE;
 }
@@ -138,11 +131,8 @@ static tw_columns tw_own_run(const tw_among *o, size_t first)
         if (t.head[i]) t.head[i] += first;
     for (int i = 0; i < TW_SLOTS; i++)
         if (t.ints[i]) t.ints[i] += first;
-    for (int i = 0; i < 2; i++) {
-        if (!t.text_offset[i]) continue;
-        t.text_offset[i] += first;
-        t.text_length[i] += first;
-    }
+    for (int i = 0; i < 2; i++)
+        if (t.texts[i]) t.texts[i] += first;
     return t;
 }
 
@@ -162,10 +152,7 @@ static int tw_other_run(tw_lines *k)
             t.act = run.act;
             for (int head = TW_CONV; head < TW_HEADERS; head++) t.head[head] = run.head[head];
             t.head[TW_TURN] = tw_run_numbers(o->sequence, first, run.head[TW_TURN]);
-            if (o->subject && o->subject->offset) {
-                t.text_offset[1] = o->subject->offset + first;
-                t.text_length[1] = o->subject->size + first;
-            }
+            if (o->subject && o->subject->values) t.texts[1] = (int64_t *)o->subject->values + first;
         }
         t.offset = c->offset + first;
         t.length = c->length + first;

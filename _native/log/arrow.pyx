@@ -40,17 +40,17 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
     void tw_planes(const uint8_t *masks, size_t width, size_t count, uint8_t *planes)
     uint64_t tw_rows_at(const uint8_t *plane, size_t row, size_t count)
     size_t tw_rows_in(const uint8_t *plane, size_t count)
+    int64_t tw_offset_of(int64_t span)
+    int64_t tw_length_of(int64_t span)
     void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
     ctypedef struct tw_texts:
         const uint8_t *s
         const uint8_t *arena
         int64_t size
         int64_t arena_size
-        const int64_t *offsets
-        const int64_t *lengths
+        const int64_t *spans
         const uint8_t *valid
         const uint8_t *escaped
-        int packed
         uint8_t *out
         int64_t texts
         int64_t longest
@@ -157,11 +157,6 @@ cdef void text_of(tw_texts *texts, object buffer, object arena, const uint8_t *v
     texts.s, texts.arena = <const uint8_t *>memory(buffer, 0), <const uint8_t *>memory(arena, 0)
 
 
-cdef void spans(tw_texts *texts, object offsets, object lengths, Py_ssize_t count) except *:
-    """Texts with offsets and lengths."""
-    texts.offsets, texts.lengths = <const int64_t *>memory(offsets, 8 * count), <const int64_t *>memory(lengths, 8 * count)
-
-
 cdef void pack(tw_packed_rows *packed, tw_texts *column, object rows, object places, int shape, Py_ssize_t count) except *:
     """Adds a text column to those in rows that they share; places: for each shape of a row that of the text, -1 for none."""
     cdef Py_ssize_t kind, numbers = rows.itemsize // 4
@@ -169,7 +164,7 @@ cdef void pack(tw_packed_rows *packed, tw_texts *column, object rows, object pla
     cdef const int32_t *all_rows = <const int32_t *>memory(rows, 4 * numbers * count)
     if not 0 <= shape < numbers or (packed.rows != NULL and (packed.rows != all_rows or packed.shape != shape)):
         raise ValueError("packed texts share their rows")
-    packed.rows, packed.one, packed.width, packed.shape, column.packed = all_rows, column, <size_t>numbers, shape, True
+    packed.rows, packed.one, packed.width, packed.shape = all_rows, column, <size_t>numbers, shape
     for kind in range(16):
         if not -1 <= of[kind] < numbers - 1:
             raise ValueError("places lie in a row")
@@ -208,7 +203,7 @@ cdef int64_t without_escapes(tw_texts *texts, Py_ssize_t count, object side, int
         while left:
             row = first + tw_low_zeros(left)
             left &= left - 1
-            offset, length, s, told = texts.offsets[row], texts.lengths[row], texts.s, texts.size
+            offset, length, s, told = tw_offset_of(texts.spans[row]), tw_length_of(texts.spans[row]), texts.s, texts.size
             if offset >= told:
                 s, offset, told = texts.arena, offset - told, texts.arena_size
             if not (0 <= offset <= told and 0 <= length <= min(told - offset, size - written)):
@@ -224,8 +219,8 @@ def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t 
     then either up to 12 bytes of text with zeros behind, or the first four bytes, the number of the buffer (i32) and the
     offset in it (i32).
 
-    plan: for each column how it is made: ("values", array, dtype, bit, dictionary, highest code), ("spans", array of offsets,
-    of lengths, bit, bit of those with escapes, whether texts are insides of JSON strings), ("rows", array, places, shape,
+    plan: for each column how it is made: ("values", array, dtype, bit, dictionary, highest code), ("spans", array, bit,
+    bit of those with escapes, whether texts are insides of JSON strings), ("rows", array, places, shape,
     bit), all in ``arrays`` with their bits in "present", -1 for all or none; ("like", number of a column); or () for what
     ``column_at`` gives, as does what is not in ``arrays``: a :class:`TextColumn`, a :class:`Values`, or an array as it is.
     rooms: (number, bytes) -> so many blocks of memory; zeros: (bytes) -> one that nobody writes to; plain: (column, number,
@@ -257,10 +252,10 @@ def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t 
                 memory(values, count * <Py_ssize_t>values.itemsize)
                 found[place] = values_of(values, plane_of(planes, (masks, step[3]), count), step[4], step[5], count)
                 continue
-            json = how == "spans" and step[5]
+            json = how == "spans" and step[4]
             if how == "spans" and values is not None:
-                text_of(text, buffer, arena, plane_of(planes, (masks, step[3]), count), plane_of(planes, (masks, step[4]), count))
-                spans(text, values, arrays[step[2]], count)
+                text_of(text, buffer, arena, plane_of(planes, (masks, step[2]), count), plane_of(planes, (masks, step[3]), count))
+                text.spans = <const int64_t *>memory(values, 8 * count)
             elif how == "rows" and values is not None and not arena:
                 text_of(text, buffer, arena, plane_of(planes, (masks, step[4]), count), NULL)
                 pack(&packed, text, values, step[2], step[3], count)
@@ -278,8 +273,8 @@ def filled(tuple plan not None, dict arrays not None, buffer, arena, Py_ssize_t 
                 json = column.json
                 text_of(text, column.buffer, column.arena, plane_of(planes, column.validity, count),
                         plane_of(planes, column.escapes, count))
-                values = column.offsets, column.lengths  # which have to stay
-                spans(text, values[0], values[1], count)
+                values = column.offsets | column.lengths << 32  # which has to stay
+                text.spans = <const int64_t *>memory(values, 8 * count)
             begun.append((place, column, values, json))
             number += 1
         blocks = rooms(number, 16 * count) if number else []

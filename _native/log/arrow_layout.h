@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_native/common/text_span.h"
 #include "_native/json/decimals.h"
 
 enum { TW_VIEW = 16, TW_INLINE_TEXT = 12, TW_FETCHED = 32 };
@@ -147,9 +148,8 @@ static inline void tw_fetch(const uint8_t *s, int64_t offset)
 typedef struct tw_texts {
     const uint8_t *s, *arena;
     int64_t size, arena_size;
-    const int64_t *offsets, *lengths;
+    const int64_t *spans;      /* of each the offset in the lower half, the length in the upper one; NULL: they are in packed rows */
     const uint8_t *valid, *escaped;
-    int packed;                /* instead of offsets and lengths there are rows with the spans of several texts */
     uint8_t *out;
     int64_t texts, longest, escaped_bytes; /* so many, the bytes of the longest one, and of those with escapes */
 } tw_texts;
@@ -190,29 +190,31 @@ static inline void tw_packed_views(const tw_packed_rows *packed, size_t row, siz
 static inline void tw_some_views(tw_texts *t, size_t row, size_t count, uint64_t there, size_t last)
 {
     const uint8_t *s = t->s;                   /* what is written could be any of these, for all that a compiler knows */
-    const int64_t size = t->size, *offsets = t->offsets, *lengths = t->lengths;
+    const int64_t size = t->size, *spans = t->spans;
     uint8_t *out = t->out;
     int64_t longest = t->longest;
-    if (there == ~(uint64_t)0 >> (64 - count) && !t->arena_size && !t->packed) {
-        const int64_t *soon = offsets + (last - row >= count + TW_FETCHED ? TW_FETCHED : 0);
+    if (there == ~(uint64_t)0 >> (64 - count) && !t->arena_size && spans) {
+        const int64_t *soon = spans + (last - row >= count + TW_FETCHED ? TW_FETCHED : 0);
         for (size_t at = row; at < row + count; at++) {
-            tw_fetch(s, soon[at]);
-            tw_view(out + TW_VIEW * at, s, size, offsets[at], lengths[at], 0);
-            longest = lengths[at] > longest ? lengths[at] : longest;
+            const int64_t length = tw_length_of(spans[at]);
+            tw_fetch(s, tw_offset_of(soon[at]));
+            tw_view(out + TW_VIEW * at, s, size, tw_offset_of(spans[at]), length, 0);
+            longest = length > longest ? length : longest;
         }
         t->longest = longest;
         return;
     }
     if (there != ~(uint64_t)0 >> (64 - count)) memset(out + TW_VIEW * row, 0, TW_VIEW * count);
-    if (t->packed) return;
+    if (!spans) return;
     if (!t->arena_size)
-        for (uint64_t left = there; left; left &= left - 1) tw_fetch(s, offsets[row + (size_t)tw_low_zeros(left)]);
+        for (uint64_t left = there; left; left &= left - 1) tw_fetch(s, tw_offset_of(spans[row + (size_t)tw_low_zeros(left)]));
     for (; there; there &= there - 1) {
         const size_t at = row + (size_t)tw_low_zeros(there);
-        const int in_arena = offsets[at] >= size && t->arena_size;
-        tw_view(out + TW_VIEW * at, in_arena ? t->arena : s, in_arena ? t->arena_size : size, offsets[at] - (in_arena ? size : 0),
-                lengths[at], in_arena);
-        longest = lengths[at] > longest ? lengths[at] : longest;
+        const int64_t offset = tw_offset_of(spans[at]), length = tw_length_of(spans[at]);
+        const int in_arena = offset >= size && t->arena_size;
+        tw_view(out + TW_VIEW * at, in_arena ? t->arena : s, in_arena ? t->arena_size : size, offset - (in_arena ? size : 0),
+                length, in_arena);
+        longest = length > longest ? length : longest;
     }
     t->longest = longest;
 }
@@ -225,7 +227,7 @@ static inline void tw_text_rows(tw_texts *t, size_t row, size_t rows, size_t cou
     t->texts += tw_ones_64(there);
     if (t->texts) tw_some_views(t, row, rows, there, count);
     for (uint64_t left = t->escaped ? there & tw_rows_at(t->escaped, row, count) : 0; left; left &= left - 1)
-        t->escaped_bytes += t->lengths[row + (size_t)tw_low_zeros(left)];
+        t->escaped_bytes += tw_length_of(t->spans[row + (size_t)tw_low_zeros(left)]);
 }
 
 /* Columns of the same rows, 64 rows of all at a time: the texts of a record lie near each other, and come to the nearest

@@ -785,9 +785,8 @@ static void tw_csp_fill(tw_search *w, tw_region *r, int32_t *row, size_t n, uint
     if (w->csp_kind && w->csp_kind->values) ((uint8_t *)w->csp_kind->values)[n] = w->csp_kinds[row[3] & 0xFF];
     for (int i = 0; i < 4 && k->rows.wanted; i++) {
         tw_column *c = w->csp_texts[i];
-        if (!c || !c->offset || row[5 + 2 * i] < 0) continue;
-        c->offset[n] = row[4 + 2 * i] + k->shift;
-        c->size[n] = row[5 + 2 * i];
+        if (!c || !c->values || row[5 + 2 * i] < 0) continue;
+        ((int64_t *)c->values)[n] = tw_text_span((size_t)(row[4 + 2 * i] + k->shift), (size_t)row[5 + 2 * i]);
         present |= (uint64_t)1 << c->valid;
     }
     tw_fill_missing(k, n, present);

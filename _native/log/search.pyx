@@ -122,6 +122,7 @@ cdef tuple CARRIERS = ("cri", "docker", "journald")
 cdef tuple CSP_TEXTS = ("from", "to", "ctx", "id")
 cdef tuple NSLIP_HEAD = (None, None, "conv_id", "src", "dst", "turn")
 cdef tuple NSLIP_SLOTS = tuple([slot.name.lower() for slot in Slot])
+cdef tuple NSLIP_TEXTS = ("status", "tag")
 cdef size_t LEAST_ROWS = 256
 cdef size_t MOST_GUESSED = 1 << 22  # bytes of a block for which rows are made room for at once
 cdef size_t MOST_KEPT = 1 << 23  # bytes of each memory that is kept for the next block
@@ -163,9 +164,7 @@ cdef class Core:
         self.kinds = bytes(finder.kinds["csp"])
         self.filled = {"offset", "length", "line", "place", "size", "inner", "wire", "depth", "carrier", "time", "present", "own_bytes"}
         own = finder.scanner.columns if finder.located else ()
-        for column in (*self.plan.columns, *own):
-            self.filled |= {column.name, f"{column.name}.offset", f"{column.name}.length"}
-        self.filled |= {"own_present", "spans"}
+        self.filled |= {"own_present", "spans", *(column.name for column in (*self.plan.columns, *own))}
         self.known = None, None
         self.density, self.reject_room = 1.0 / 64, LEAST_ROWS
         self.arena, self.kept, self.arena_room, self.kept_room = NULL, NULL, 0, 0
@@ -223,11 +222,11 @@ cdef int attach_own_nslip(tw_among *others, dict columns, size_t room) except -1
     c.act, c.frame = <uint8_t *>column(columns, "act", room, 1), <uint8_t *>column(columns, "frame", room, 1)
     for place in range(2, 6):
         c.head[place] = <uint64_t *>column(columns, NSLIP_HEAD[place], room, 8)
-    for place in range(9):
-        c.ints[place] = <uint64_t *>column(columns, NSLIP_SLOTS[place], room, 8)
-    for place, name in enumerate(("status", "tag")):
-        c.text_offset[place] = <int64_t *>column(columns, f"{name}.offset", room, 8)
-        c.text_length[place] = <int64_t *>column(columns, f"{name}.length", room, 8)
+    for place, name in enumerate(NSLIP_SLOTS):
+        if name in NSLIP_TEXTS:
+            c.texts[<int>NSLIP_TEXTS.index(name)] = <int64_t *>column(columns, name, room, 8)
+        else:
+            c.ints[place] = <uint64_t *>column(columns, name, room, 8)
     return 0
 
 
@@ -770,7 +769,7 @@ cdef class Block:
         columns, rejects, arena = own.columns, own.rejects, own.arena
         if asked:
             columns, rejects, arena = merged(own, self.asked_part(asked, size, base, line), self.dtypes, size,
-                                             core.finder.scanner.packed)
+                                             core.finder.scanner)
         if arena:
             columns["arena"] = arena
         tables = [(rejects, len(rejects["offset"]))] if len(rejects["offset"]) else []
@@ -799,16 +798,16 @@ cdef dict empty(dict dtypes, size_t room):
     return {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
 
 
-cdef tuple merged(Part own, Part part, dict dtypes, size, packed):
+cdef tuple merged(Part own, Part part, dict dtypes, size, scanner):
     """The results of the walk in a block and, where it asked, of the twin, in the order in which they begin: columns,
-    rejects, arena. packed: see ``BulkScanner``. A place behind the block is one in the arena; the twin's stands behind the
-    walk's."""
+    rejects, arena. A place behind the block is one in the arena; the twin's stands behind the walk's."""
+    packed = scanner.packed
     if packed is not None and packed.array in part.columns and own.arena:
         packed.move(part.columns[packed.array], np.where(part.columns["place"] >= size, len(own.arena), 0))
-    for name in part.columns if own.arena else ():
-        if name == "place" or name.endswith(".offset"):
+    for name in ("place", *(column.name for column in scanner.columns if column.kind == "text")) if own.arena else ():
+        if name in part.columns:
             places = part.columns[name]
-            places[places >= size] += len(own.arena)
+            places[(places & 0xFFFFFFFF) >= size] += len(own.arena)
     own.rejects["row"] = own.rejects["row"] + np.searchsorted(part.here, own.refused)
     part.rejects["row"] = part.rejects["row"] + np.searchsorted(own.here, part.refused)
     order = np.argsort(np.concatenate([own.here, part.here]), kind="stable")

@@ -256,11 +256,8 @@ static TW_UNUSED void tw_zero(const tw_columns *c, size_t from, size_t rows)
     rows = c->room - from < rows ? c->room - from : rows;
     for (int i = 0; i < TW_SLOTS; i++)
         if (c->ints[i]) memset(c->ints[i] + from, 0, rows * sizeof *c->ints[i]);
-    for (int i = 0; i < 2; i++) {
-        if (!c->text_offset[i]) continue;
-        memset(c->text_offset[i] + from, 0, rows * sizeof *c->text_offset[i]);
-        memset(c->text_length[i] + from, 0, rows * sizeof *c->text_length[i]);
-    }
+    for (int i = 0; i < 2; i++)
+        if (c->texts[i]) memset(c->texts[i] + from, 0, rows * sizeof *c->texts[i]);
 }
 
 /* Row n from a record at s[at]; the columns of its slots hold zeros there. With `all` (a constant) every column is wanted. */
@@ -291,9 +288,7 @@ TW_INLINE_AVX2 void tw_store_avx2(const tw_columns *restrict c, const uint8_t *s
         uint32_t bar = place[3 + i], end = place[4 + i], slot = tw_kind[s[bar + 1]];
         if (TW_TEXTS >> slot & 1) {
             int which = slot == TW_TAG;
-            if (!all && !c->text_offset[which]) continue;
-            c->text_offset[which][n] = (int64_t)(at + bar + 3);
-            c->text_length[which][n] = (int64_t)(end - bar) - 4;
+            if (all || c->texts[which]) c->texts[which][n] = tw_text_span(at + bar + 3, end - bar - 4);
         } else if (all || c->ints[slot]) {
             c->ints[slot][n] = i < 4 ? number[i] : tw_number(s + end, end - bar - 2);
         }
@@ -506,9 +501,7 @@ TW_INLINE_AVX2 uint32_t tw_any_row_avx2(const tw_columns *restrict c, const uint
         size_t first = at + f.place[field] + 3, text = f.place[field + 1] - f.place[field] - 4;
         int64_t here = -(int64_t)(field != TW_NO_FIELD);
         if (f.escaped && here && memchr(s + first, '\\', text)) present |= i ? TW_TAG_ESCAPED : TW_STATUS_ESCAPED;
-        if (!all && !c->text_offset[i]) continue;
-        c->text_offset[i][n] = (int64_t)first & here;
-        c->text_length[i][n] = (int64_t)text & here;
+        if (all || c->texts[i]) c->texts[i][n] = tw_text_span(first, text) & here;
     }
     if (all || c->offset) c->offset[n] = base + (int64_t)at;
     if (all || c->length) c->length[n] = (int64_t)length;

@@ -2,6 +2,7 @@
 #ifndef TURNWIRE_NSLIP_ROWS_H
 #define TURNWIRE_NSLIP_ROWS_H
 
+#include "_native/common/text_span.h"
 #include "parse.h"
 
 /* Columns of one batch; NULL where nobody asked. Rows are written from index `count` on. */
@@ -11,7 +12,7 @@ typedef struct {
     uint8_t *act, *frame;
     uint64_t *head[TW_HEADERS];              /* conv_id, src, dst, turn at their TW_ index */
     uint64_t *ints[TW_SLOTS];
-    int64_t *text_offset[2], *text_length[2];
+    int64_t *texts[2];                       /* spans: see tw_text_span */
     size_t count, room;
 } tw_columns;
 
@@ -32,10 +33,9 @@ static inline void tw_store_fields(const tw_columns *c, size_t n, const tw_field
     for (int i = 0; i < TW_SLOTS; i++)
         if (c->ints[i]) c->ints[i][n] = (v->present >> i) & 1 ? v->ints[i] : 0;
     for (int i = 0; i < 2; i++) {
-        if (!c->text_offset[i]) continue;
+        if (!c->texts[i]) continue;
         int here = (v->present >> (i ? TW_TAG : TW_STATUS)) & 1;
-        c->text_offset[i][n] = here ? (int64_t)(f->text_first[i] + shift) : 0;
-        c->text_length[i][n] = here ? (int64_t)f->text_length[i] : 0;
+        c->texts[i][n] = here ? tw_text_span(f->text_first[i] + shift, f->text_length[i]) : 0;
     }
 }
 
@@ -51,7 +51,7 @@ static inline uint32_t tw_wanted(const tw_columns *c)
     int places = c->offset && c->length && c->line && c->present && c->act && c->frame;
     for (int i = TW_CONV; i < TW_HEADERS; i++) heads += c->head[i] != NULL;
     for (int i = 0; i < TW_SLOTS; i++) ints += c->ints[i] != NULL;
-    for (int i = 0; i < 2; i++) texts += c->text_offset[i] != NULL;
+    for (int i = 0; i < 2; i++) texts += c->texts[i] != NULL;
     if (places && heads == TW_HEADERS - TW_CONV && ints == TW_SLOTS - 2 && texts == 2) return TW_WANTED_ALL;
     if (heads) wanted |= TW_WANTED_HEAD;
     if (ints) wanted |= TW_WANTED_INTS;

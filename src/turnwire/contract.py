@@ -340,6 +340,11 @@ COMMON = (
 """Columns of any record, whatever its wire, beside its place (``turnwire.log.output.batch.POSITIONS``)."""
 
 
+def text_span(offset: Any, length: Any) -> Any:
+    """A text in a column of a scan: its offset in the lower 32 bits, its length above. Of numbers or i64 arrays."""
+    return offset | length << 32
+
+
 class PackedTexts(NamedTuple):
     """Texts in one compact row per record, for a wire whose records each have few texts.
 
@@ -365,8 +370,8 @@ Refusal = tuple[Reason, str, "str | None"]
 class BulkScanner(NamedTuple):
     """The columns of a scan of a wire, such as ``turnwire.nslip.bulk.SCANNER``.
 
-    - columns: the wire's own columns. Each is one array of its dtype. A text is two i64 arrays, ``name.offset`` and
-      ``name.length`` (a span of the scanned buffer, as written), unless ``packed`` says otherwise.
+    - columns: the wire's own columns. Each is one array of its dtype; that of a text has the spans of the scanned
+      buffer that it is, as written (i64, see :func:`text_span`), unless ``packed`` says otherwise.
     - present: dtype of the array ``present``, a bit mask a row. bits: nullable column -> its bit there. escaped: text
       column -> the bit that marks spans with escapes. plain: one such span without its escapes.
     - reasons: the reason of each reject code. decode: one record's bytes -> its message.

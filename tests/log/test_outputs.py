@@ -27,7 +27,7 @@ from tests.log.found import rows_of
 from tests.log.test_every_wire import lines, log
 from turnwire import WIRES
 from turnwire.atomic import PREFIX, SUFFIX, AtomicFile
-from turnwire.contract import Column
+from turnwire.contract import Column, text_span
 from turnwire.errors import NotFlushed
 from turnwire.log import guarded, unguarded, write
 from turnwire.log.engine.all_wires import finder
@@ -142,8 +142,7 @@ def mixed(count: int = 90) -> Rows:
         arrays = {
             "wire": np.array([number % 3 for number in numbers], np.uint8),
             "time": np.array([int(one.timestamp()) * 1_000_000 for one in noon]),
-            "subject.offset": np.cumsum(lengths) - lengths,
-            "subject.length": lengths,
+            "subject": text_span(np.cumsum(lengths) - lengths, lengths),
             "present": np.array([subject | (time if number % 5 else 0) for number in numbers], np.uint64),
         }
         rows = batch.Rows(memoryview(b"".join(subjects)), arrays, 30, None, 0, start, False)

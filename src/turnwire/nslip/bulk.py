@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnwire.contract import BulkScanner, Column
+from turnwire.contract import BulkScanner, Column, text_span
 from turnwire.errors import DecodeError
 from turnwire.nslip import base62
 from turnwire.nslip.codec import decode
@@ -50,7 +50,7 @@ def _values(data: bytes, start: int, stop: int, fields: Any, shift: int) -> dict
             values[_NAMES[slot]] = value
     for slot, (offset, length, escaped) in (text_spans(data, start, stop) if texts else {}).items():
         name = _NAMES[slot]
-        values |= {f"{name}.offset": offset + shift, f"{name}.length": length}
+        values[name] = text_span(offset + shift, length)
         present |= escaped << (_STATUS_ESCAPED if slot is Slot.STATUS else _TAG_ESCAPED)
     return {**values, "own_present": present}
 

@@ -129,7 +129,8 @@ def text_spans(
     arrays that the core filled."""
     if scanner.packed is not None:
         return scanner.packed.spans(arrays[scanner.packed.array][:count], name)
-    return arrays[f"{name}.offset"][:count], arrays[f"{name}.length"][:count]
+    spans = arrays[name][:count]
+    return spans & 0xFFFFFFFF, spans >> 32
 
 
 def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, str]:
@@ -144,10 +145,8 @@ def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, s
         source = column.name if column.name in mine else scanner.common.get(column.name, ("", column.name))[1]
         if source in mine and mine[source].kind == "text" and scanner.packed is not None:
             dtypes[scanner.packed.array] = scanner.packed.dtype
-        elif source in mine and mine[source].kind == "text":
-            dtypes[f"{source}.offset"] = dtypes[f"{source}.length"] = "i8"
         elif source in mine:
-            dtypes[source] = DTYPES[mine[source].kind]
+            dtypes[source] = DTYPES.get(mine[source].kind, "i8")
         elif source == "line":
             dtypes[source] = "i8"
         elif column is CARRIER:

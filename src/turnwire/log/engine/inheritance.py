@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import registry
-from turnwire.contract import FORMATS
+from turnwire.contract import FORMATS, text_span
 from turnwire.errors import Reason
 from turnwire.formats.table import KINDS
 from turnwire.log.engine.all_wires import of_formats
@@ -271,12 +271,12 @@ class _Rows:
     def _written(self, rows: Any, name: str) -> Iterator[memoryview]:
         """The texts of rows of the block that have one, as they are written."""
         arena = memoryview(self.texts[0])
-        places = zip(*(self._arrays[f"{name}.{part}"][rows].tolist() for part in ("offset", "length")), strict=True)
-        return (span_of(self._buffer, arena, place, size) for place, size in places)
+        spans = self._arrays[name][rows].tolist()
+        return (span_of(self._buffer, arena, span & 0xFFFFFFFF, span >> 32) for span in spans)
 
     def _text(self, row: int, name: str) -> str | None:
         """The text of a row, or its integer as text."""
-        if name in self._arrays:
+        if name not in self._finder.texts:
             return str(self._arrays[name][self.at[row]]) if self._has(name)[row] else None
         return self._texts(np.array([row]), name)[0]
 
@@ -293,16 +293,12 @@ class _Rows:
         """Gives rows of the block the value before the block, and those of some rows, each so many times."""
         valid, escaped = self._bits(name)
         said = (before or "").encode()
-        if name in self._arrays:
-            parts = {name: int(before or 0)}
-        else:
-            parts = {f"{name}.offset": self._end, f"{name}.length": len(said)}
-            if said and times[0]:
-                self.texts.append(said)
-                self._end += len(said)
-        for part, first in parts.items():
-            column = self._arrays[part]
-            column[heirs] = np.repeat(np.append(first, column[self.at[rows]]), times) if len(rows) else first
+        column, is_text = self._arrays[name], name in self._finder.texts
+        first = text_span(self._end, len(said)) if is_text else int(before or 0)
+        if is_text and said and times[0]:
+            self.texts.append(said)
+            self._end += len(said)
+        column[heirs] = np.repeat(np.append(first, column[self.at[rows]]), times) if len(rows) else first
         here, present = np.uint64(0) if before is None else valid, self._arrays["present"]
         bits = np.append(here, present[self.at[rows]] & (valid | escaped))
         present[heirs] |= np.repeat(bits, times) if len(rows) else here

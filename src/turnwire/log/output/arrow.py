@@ -149,8 +149,7 @@ def _plan(layout: Layout) -> tuple[tuple[Any, ...], ...]:
             if (before := first.setdefault(name, place)) != place:
                 plan.append(("like", before))
             elif packed is None:
-                spans = f"{name}.offset", f"{name}.length"
-                plan.append(("spans", *spans, valid, -1 if escaped is None else escaped, scanner.json))
+                plan.append(("spans", name, valid, -1 if escaped is None else escaped, scanner.json))
             elif escaped is None:
                 plan.append(("rows", packed.array, packed.places(name), packed.shape, valid))
             else:

@@ -369,12 +369,13 @@ class JoinedBatches(Batch):
         sizes, counts = [batch.scanned for batch in batches], [rows.count for rows in found]
         moved = np.repeat(np.cumsum([0, *sizes[:-1]]), counts)
         names = dict.fromkeys(name for rows in found for name in rows.arrays)
+        texts = {column.name for column in scanner.columns if column.kind == "text"}
         arrays: dict[str, Any] = {"record": np.concatenate([batch.values(POSITIONS[1]) for batch in batches])}
         for name in names.keys() - {"arena", "record", *_PLACES}:
             some = next(rows.arrays[name] for rows in found if name in rows.arrays)
             own_rows = (rows.arrays.get(name, np.zeros(rows.count, some.dtype))[: rows.count] for rows in found)
             arrays[name] = np.concatenate([*own_rows])
-            if name.endswith(".offset"):
+            if name in texts:
                 arrays[name] += moved
         if scanner.packed is not None and scanner.packed.array in arrays:
             scanner.packed.move(arrays[scanner.packed.array], moved)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import registry
+from turnwire.contract import text_span
 from turnwire.csp.bulk import texts_of
 from turnwire.json._rows_py import INVALID, Message, cell_of
 from turnwire.log.engine.columns import REASONS, bulk_scanner
@@ -53,7 +54,7 @@ class Rows:
     def __init__(self, search: Search, text: Text, size: int, base: int, line: int, dtypes: Mapping[str, Any]) -> None:
         self._finder = search.finder
         self._types = {name: np.dtype(dtype) for name, dtype in {**DTYPES, **dtypes}.items()}
-        self._wanted = {name.partition(".")[0] for name in dtypes}
+        self._wanted = {*dtypes}
         self.text = text
         self.size = size
         self.base = base
@@ -194,10 +195,8 @@ class Rows:
                 places = self._in_arena(b"".join(texts)) + np.cumsum(sizes) - sizes
             numbers = np.array(finder.kinds["nslip"])[numbers] if name == "kind" else numbers
             is_text = how == "number" or source in ("status", "tag")
-            parts = ((f"{name}.offset", places), (f"{name}.length", sizes)) if is_text else ((name, numbers),)
-            for part, values in parts:
-                columns[part] = np.zeros(count, "i8")
-                columns[part][records] = values
+            columns[name] = np.zeros(count, "i8")
+            columns[name][records] = text_span(places, sizes) if is_text else numbers
         return columns
 
     def _in_arena(self, said: bytes) -> int:
@@ -263,9 +262,9 @@ class Rows:
             return 0
         bits = 1 << valid[column]
         if isinstance(value, bytes):
-            values[f"{column}.offset"], values[f"{column}.length"] = self._in_arena(value), len(value)
+            values[column] = text_span(self._in_arena(value), len(value))
         elif isinstance(value, tuple):
-            values[f"{column}.offset"], values[f"{column}.length"] = value[0] + shift, value[1]
+            values[column] = text_span(value[0] + shift, value[1])
             bits |= 1 << self._finder.escaped[column] if value[2:] == (True,) else 0
         else:
             values[column] = value
@@ -278,12 +277,12 @@ class Rows:
         if (wire, variant) not in self._cells:
             self._cells[wire, variant] = self._cells_of(wire, variant)
         start, time, bits = found.start + shift, None, 0
-        for column, bit, escaped, offset, length, is_sum, cell in self._cells[wire, variant]:
+        for column, bit, escaped, is_sum, cell in self._cells[wire, variant]:
             said = cell(message)
             if said is None:
                 continue
             if type(said) is tuple:
-                values[offset], values[length] = said[0] + start, said[1]
+                values[column] = text_span(said[0] + start, said[1])
                 bits |= bit | escaped if said[2] else bit
             elif column == "time":
                 time = said
@@ -296,13 +295,12 @@ class Rows:
         return time, bits
 
     def _cells_of(self, wire: int, variant: int) -> list[tuple[Any, ...]]:
-        """For each of the wanted columns of a variant: the column, its bit and that of escapes, the names of the arrays
-        of a text, whether it adds to what is there, the function."""
+        """For each of the wanted columns of a variant: the column, its bit and that of escapes, whether it adds to what
+        is there, the function."""
         valid, escaped, known = self._finder.valid, self._finder.escaped, self._finder.reading.values
         return [
             (
-                *(name, 1 << valid.get(name, 0), 1 << escaped[name] if name in escaped else 0),
-                *(f"{name}.offset", f"{name}.length", fill.how == "times"),
+                *(name, 1 << valid.get(name, 0), 1 << escaped[name] if name in escaped else 0, fill.how == "times"),
                 cell_of(fill, known.get(fill.path), known.get(fill.other)),
             )
             for fill in self._finder.plans[wire].variants[variant].fills
