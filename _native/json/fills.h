@@ -1,5 +1,6 @@
 /* The columns that a message of each variant fills, prepared once a block. The most common ones (texts, words, times) are
- * written whether there is a value or not: presence differs from message to message, so a branch on it is mispredicted. */
+ * written whether there is a value or not: presence differs from message to message, so a branch on it is mispredicted. What
+ * holds nothing in a variant gets its zeros once the next row is of another one. */
 #ifndef TURNWIRE_JSON_FILLS_H
 #define TURNWIRE_JSON_FILLS_H
 
@@ -142,9 +143,44 @@ static inline uint64_t tw_fill_always(const tw_chosen *chosen, uint32_t stamp, s
         ((int64_t *)from->to)[row] = (int64_t)((uint64_t)moment & there);
         present |= there & from->valid;
     }
-    for (int64_t *const *empty = chosen->empty; empty < chosen->empty_end; empty++) (*empty)[row] = 0;
-    for (uint8_t *const *blank = chosen->blank; blank < chosen->blank_end; blank++) (*blank)[row] = 0;
     return present;
+}
+
+enum { TW_FEW_ROWS = 4 };                    /* for which no memory is set at once */
+
+/* The zeros of the last rows of one variant. */
+static void tw_fill_blank(tw_json_rows *r)
+{
+    const tw_chosen *of = r->met;
+    const size_t first = r->blank, rows = r->behind - first;
+    if (rows > TW_FEW_ROWS) {
+        for (int64_t *const *empty = of->empty; empty < of->empty_end; empty++) memset(*empty + first, 0, rows * sizeof **empty);
+        for (uint8_t *const *blank = of->blank; blank < of->blank_end; blank++) memset(*blank + first, 0, rows);
+        r->blank = r->behind;
+    }
+    for (; r->blank < r->behind; r->blank++) {
+        for (int64_t *const *empty = of->empty; empty < of->empty_end; empty++) (*empty)[r->blank] = 0;
+        for (uint8_t *const *blank = of->blank; blank < of->blank_end; blank++) (*blank)[r->blank] = 0;
+    }
+}
+
+/* Row n is of a variant. */
+static inline void tw_set_variant(tw_json_rows *r, const tw_chosen *chosen, size_t n)
+{
+    if (chosen != r->met || n != r->behind) {
+        tw_fill_blank(r);
+        r->met = chosen;
+        r->blank = n;
+    }
+    r->behind = n + 1;
+}
+
+/* Forgets all rows but so many. */
+static inline void tw_rows_back(tw_json_rows *r, size_t count)
+{
+    r->count = count;
+    if (r->behind > count) r->behind = count;
+    if (r->blank > r->behind) r->blank = r->behind;
 }
 
 #endif

@@ -218,6 +218,8 @@ cdef extern from "_native/json/scan.h" nogil:
     int tw_best_level(int allowed)
     int tw_index_needs(const tw_need *needs, tw_variant *variant)
     int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
+    void tw_fill_blank(tw_json_rows *r)
+    void tw_rows_back(tw_json_rows *r, size_t count)
     void tw_check_templates(tw_json *x)
     void tw_json_free(tw_json *x)
     uint64_t tw_name_hash(const uint8_t *p, size_t n)

@@ -27,6 +27,8 @@ typedef struct {
     tw_column *of_bit[64];
     size_t count, room;
     struct tw_chosen *chosen;                /* of each variant (json/fills.h) */
+    const struct tw_chosen *met;             /* that of the last rows, of which these have no zeros yet: */
+    size_t blank, behind;
 } tw_json_rows;
 
 /* A number as a double; 0 where only a slow way gives the nearest one. */

@@ -135,6 +135,7 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
     if (n == SIZE_MAX) return TW_FULL;
     const int64_t shift = k->shift;
     if (k->rows.wire) k->rows.wire[n] = wire->code;
+    tw_set_variant(&k->rows, chosen, n);
     present |= tw_fill_always(chosen, k->json.stamp, n, base, shift);
     for (const tw_fill *fill = chosen->fills; fill < chosen->last; fill++) {
         const tw_value *v = tw_noted(&k->json, fill->node);

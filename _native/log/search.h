@@ -132,7 +132,7 @@ static tw_mark tw_mark_here(const tw_lines *k)
 
 static void tw_go_back(tw_lines *k, const tw_mark *m)
 {
-    k->rows.count = m->rows;
+    tw_rows_back(&k->rows, m->rows);
     k->rejects.count = m->rejects;
     k->kept_size = m->kept;
     k->reaches.count = m->reaches;

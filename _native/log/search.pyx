@@ -433,6 +433,7 @@ cdef class Block:
         cdef tw_lines *k = &self.w.k
         cdef size_t rows = k.rows.count, bad = k.rejects.count
         columns, rejects = self.columns, self.rejects
+        tw_fill_blank(&k.rows)
         self.columns = self.memory(self.dtypes, room) if self.memory is not None else empty(self.dtypes, room)
         self.rejects = {name: np.empty(reject_room, dtype) for name, dtype in REJECT_DTYPES.items()}
         for name in columns if rows else ():
@@ -647,7 +648,8 @@ cdef class Block:
             place += r.start
             outside = tw_outside(k, r, place) - r.outer.start
         if not kept:
-            k.rows.count, k.rejects.count, k.arena_size, k.kept_size = rows, bad, arena, kept_size
+            tw_rows_back(&k.rows, rows)
+            k.rejects.count, k.arena_size, k.kept_size = bad, arena, kept_size
             k.reaches.count, k.firsts.count = reaches, firsts
             del self.asked[asked:]
         elif k.rows.count > rows or k.rejects.count > bad:
@@ -711,6 +713,7 @@ cdef class Block:
         cdef size_t rows = k.rows.count, bad = k.rejects.count, position = place, stop = k.stop
         cdef Part own = Part()
         state, core = self.top.state, self.core
+        tw_fill_blank(&k.rows)
         for name in self.unfilled:
             self.columns[name][:rows] = 0
         own.columns = {name: array[:rows] for name, array in self.columns.items()}
