@@ -81,14 +81,6 @@ def test_csp_clauses_that_do_not_apply() -> None:
     assert moot(patched) == {"answers", "fileop", "laws"}
 
 
-def test_a_task_given_once_more_is_the_newest() -> None:
-    done = "RESULT T001\nSTATUS OK"
-    texts = [document(block) for block in (TASK, done, "TASK T002\nREQ x", TASK)]
-    for several in (texts, texts[1:]):
-        waiting = csp.conformance(*map(csp.decode, several)).line("answers").open
-        assert [fault.text.split()[-1] for fault in waiting] == ["T002", "T001"]
-
-
 def said(kind: sstp.Kind, actor: str, clock: int, **changes: Any) -> dict[str, Any]:
     value = example(kind)
     value["header"] |= {"actor_id": actor, "logical_clock": clock}
@@ -113,18 +105,6 @@ def test_sstp_in_prose_and_fences() -> None:
     assert (clause, lines[0], len(lines)) == ("raw", 3, 3)
     inside = json.dumps([{"role": "assistant", "content": text} for text in texts])
     assert conform("sstp", inside.encode())
-
-
-def test_sstp_sessions() -> None:
-    missing = example(KNOWLEDGE)
-    del missing["header"]["session_id"]
-    missing["header"]["actor_id"] = "jo"
-    checklist = sstp.conformance(json.dumps(TALK[0]), json.dumps(missing))
-    assert failing(checklist) == [], "its template has none: it belongs to the only session there is"
-    del (query := said(QUERY, "jo", 1))["header"]["session_id"]
-    assert failing(sstp.conformance(json.dumps(TALK[0]), json.dumps(query))) == [("session", [2])]
-    assert sstp.conformance(json.dumps(missing))
-    assert failing(sstp.conformance("no json")) == failing(sstp.conformance("")) == [("object", [1])]
 
 
 def test_a_transcript_is_judged_by_its_lines() -> None:
@@ -180,27 +160,6 @@ def test_kick(make: Callable[[Flow], None], clause: str | None) -> None:
     lines = "\n\n".join(kick.encode(envelope, strict=False) for envelope in envelopes)
     again = failing(conform("kick", lines.encode()))
     assert again == [(name, [2 * number - 1 for number in numbers]) for name, numbers in found]
-
-
-def test_kick_envelopes_that_are_none() -> None:
-    flow = Flow(traffic.random.Random(5), 0.0, 1)
-    flow.dispatch()
-    good = kick.encode(flow.steps[0][1])
-    for text, clause in [
-        (good.replace('"sender"', '"from"'), "envelope"),
-        (good[:-5], "envelope"),
-        (good.replace("⫻command", "command"), "channels"),
-        (good.replace("⫻task/dispatch:", "task:"), "space"),
-        (good.replace("2026-", "2026/"), "times"),
-        (good.encode().replace(b"Build", b"\xff"), "envelope"),
-    ]:
-        assert [name for name, _ in failing(kick.conformance(text))] == [clause]
-
-
-def test_kick_places_in_a_document_are_its_lines_where_it_is_alone() -> None:
-    document = "\u2afba/b:x/1\none\n\u2afba/b:x/2 \ntwo\n"
-    assert failing(kick.conformance(document)) == [("headers", [3])]
-    assert failing(kick.conformance(document, document)) == [("headers", [1, 2])]
 
 
 def test_kick_judges_the_correlation_of_any_report() -> None:

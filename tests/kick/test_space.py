@@ -141,12 +141,13 @@ def test_content(twin: str, case: dict[str, Any]) -> None:
         assert section.raw == f"⫻a\n{body}"
 
 
-def test_fences(twin: str) -> None:
-    text = "```py\n⫻no\n````\n⫻a\n~~~\n⫻no\n```\n~~~~ \n⫻b\n    ```\n⫻c\n``` `\n⫻d\n```\n⫻no\n"
-    found = parse_space(text, fences=True)
-    assert [section.name for section in found.sections] == ["a", "b", "c", "d"]
-    assert found.text() == text
-    assert len(parse_space(text).sections) == 7
+@vectors.cases("kick_forms", kind="fences")
+@pytest.mark.parametrize("form", [str, str.encode], ids=["str", "bytes"])
+def test_fences(twin: str, case: dict[str, Any], form: Callable[[str], Any]) -> None:
+    """CommonMark 0.31, section 4.5: which line opens one and which closes one."""
+    found = parse_space(form(case["text"]), fences=True)
+    assert found.text() == case["text"]
+    assert [section.name for section in found.sections] == case["names"]
 
 
 def test_stuffing(twin: str) -> None:
@@ -388,60 +389,6 @@ def test_markdown_with_sigils(twin: str) -> None:
     for fences in (False, True):
         assert parse_space(text, mode="lenient", fences=fences).text() == text
     assert parse_space(text.encode().replace(b"\n", b"\r\n"), mode="lenient").text() == text.replace("\n", "\r\n")
-
-
-# --- fences: which line opens one and which closes one (CommonMark 0.31, section 4.5) ------------------------------
-
-FORMS = pytest.mark.parametrize("form", [str, str.encode], ids=["str", "bytes"])
-
-
-def names(form: Callable[[str], Any], text: str) -> list[str | None]:
-    found = parse_space(form(text), fences=True)
-    assert found.text() == text
-    return [section.name for section in found.sections]
-
-
-@FORMS
-def test_a_fence_has_three_signs_behind_three_spaces_at_most_and_closes_with_as_many(
-    twin: str, form: Callable[[str], Any]
-) -> None:
-    for sign, indent, many in itertools.product("`~", range(6), range(1, 7)):
-        line = f"{' ' * indent}{sign * many}"
-        opens = indent <= 3 and many >= 3
-        assert names(form, f"⫻a\n{line}\n⫻b\n") == (["a"] if opens else ["a", "b"]), line
-        closes = indent <= 3 and many >= 4
-        text = f"⫻a\n{sign * 4}\n⫻no\n{line}\n⫻b\n"
-        assert names(form, text) == (["a", "b"] if closes else ["a"]), line
-
-
-@FORMS
-@pytest.mark.parametrize(
-    ("line", "opens"),
-    [
-        ("", False), ("   ", False), ("    ", False), ("\t```", False), ("``` `", False), ("```py", True),
-        ("~~~ `", True), ("~~~ ~", True), ("``~", False), ("~~`", False), ("```~", True), ("```\r", True),
-        (" \t```", False),
-    ],
-)  # fmt: skip
-def test_what_stands_beside_the_signs_of_an_opening(
-    twin: str, form: Callable[[str], Any], line: str, opens: bool
-) -> None:
-    assert names(form, f"⫻a\n{line}\n⫻b\n") == (["a"] if opens else ["a", "b"])
-
-
-@FORMS
-@pytest.mark.parametrize(
-    ("line", "closes"),
-    [
-        ("```", True), ("``` ", True), ("```\t", True), ("``` \t \r", True), ("```\r", True), ("```\r ", False),
-        ("```x", False), ("``` x", False), ("```\r\r", False), ("~~~", False), ("```~", False), ("```\v", False),
-    ],
-)  # fmt: skip
-def test_what_stands_beside_the_signs_of_a_closing(
-    twin: str, form: Callable[[str], Any], line: str, closes: bool
-) -> None:
-    assert names(form, f"⫻a\n```\n⫻no\n{line}\n⫻b\n") == (["a", "b"] if closes else ["a"])
-    assert names(form, f"⫻a\n```\n⫻no\n{line}") == ["a"]
 
 
 @pytest.mark.parametrize("digits", [1, 17, 18, 19, 30])

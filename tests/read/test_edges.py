@@ -31,8 +31,17 @@ CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\nGOAL y"
 
 @cases("clauses")
 def test_the_clauses_that_a_log_breaks_and_in_which_lines(case: dict[str, Any]) -> None:
-    judged = conform(case["wire"], case["log"].encode()).lines
-    assert [[line.clause.id, [fault.line for fault in line.faults]] for line in judged if line.faults] == case["broken"]
+    """Or several texts, which are counted; of some also what is open and what is doubtful."""
+    if "log" in case:
+        judged = conform(case["wire"], case["log"].encode())
+    else:
+        judged = getattr(turnwire, case["wire"]).conformance(*case["texts"])
+        assert judged.verdict == case["verdict"]
+    for name, places in (("broken", "faults"), ("open", "open"), ("doubtful", "doubts")):
+        told = [
+            [line.clause.id, [one.line for one in getattr(line, places)]] for line in judged if getattr(line, places)
+        ]
+        assert told == case.get(name, told)
 
 
 def test_rejects_are_counted_in_a_list_of_messages() -> None:

@@ -144,26 +144,6 @@ def test_the_schema_and_strict_writing_agree_on_every_change_of_one_value(docume
     assert differ == []
 
 
-def test_a_refused_task_that_is_sent_again_may_have_a_result() -> None:
-    nack = sap.Nack(message_id=TASK["taskId"], correlation_id=TASK["correlationId"], reason="RATE_LIMIT: full")
-    asked, answer = sap.Task.from_dict(TASK), sap.Result.from_dict(RESULT)
-    assert sap.conformance(asked, nack, asked, answer)
-    assert sap.conformance(asked, nack, asked, nack, asked, answer)
-    for history in ((asked, nack, answer), (asked, nack, asked, nack, answer)):
-        assert [fault.line for fault in sap.conformance(*history).line("status").faults] == [len(history)]
-    assert sap.conformance(asked, nack, asked).line("processing").open and sap.conformance(asked, nack)
-
-
-def test_a_receipt_of_a_correlation_that_several_tasks_have_is_of_none() -> None:
-    """Of one task's, it is of that."""
-    other = changed(TASK, "/taskId", "00000000-0000-4000-8000-000000000009")
-    nack = sap.Nack(message_id="m-1", correlation_id=TASK["correlationId"], reason="RATE_LIMIT: full")
-    for tasks, left in (([TASK], 0), ([TASK, other], 2), ([TASK, TASK], 1)):
-        history = [*map(sap.Task.from_dict, tasks), nack]
-        history = [*history[:1], nack, *history[1:-1]] if tasks == [TASK, TASK] else history
-        assert len(sap.conformance(*history).line("processing").open) == left
-
-
 def test_a_receipt_alone_answers_no_task_that_could_be_missed() -> None:
     receipt = sap.Ack(message_id="7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a")
     other = sap.Task.from_dict({**TASK, "taskId": "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0c"})
