@@ -99,14 +99,14 @@ def _quick(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int] | 
     long = len(raw) - at > limits.key  # then a key may be longer than that; six bytes are an escape of one character
     if limits.integer_digits < 18 or (long and limits.key < 6 * _SHORT):
         return None
-    if raw.count(b"{", at) + raw.count(b"[", at) > limits.nesting:
-        return None
     try:
         text = raw[at:].decode()
-        if not text.startswith("{") or _SURROGATE_ESCAPE.search(text):
+        if not text.startswith("{"):
             return None
         found, size = (_QUICK_LONG if long else _QUICK).raw_decode(text)
     except (ValueError, _Undecided, RecursionError):
+        return None
+    if text.count("{", 0, size) + text.count("[", 0, size) > limits.nesting or _SURROGATE_ESCAPE.search(text, 0, size):
         return None
     return found, at + (size if text.isascii() else len(text[:size].encode()))
 

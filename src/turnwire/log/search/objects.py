@@ -85,7 +85,8 @@ class Objects:
         data = text.data
         if end - at > self._search.limit:
             end, whole = at + self._search.limit, False
-        stop = min(text.line_end(at) + 1, end, at + _FIRST_LOOK)
+        line = text.line_end(at) + 1
+        stop = min(line if data.find(b"}", at, line) >= 0 else end, end, at + _FIRST_LOOK)  # one line, if it may be all
         while True:
             try:
                 value, size = parse(data[at:stop], 0, self._limits)
@@ -132,6 +133,9 @@ class Objects:
             return at + 1
         edge = walk.state.taken.up_to(at, walk.end)
         reach = min(edge, at + self._search.limit)
+        if not _OPENS.match(text.data, at, reach):  # of its line alone, and what follows is no member
+            walk.state.hopeless.add(at)
+            return carriers.at_prefixed(self._search, walk, at) or at + 1
         tried = self.tried(text, at, reach, walk.state, reach == edge)
         if tried.what is None:
             if tried.fault > text.line_end(at) and not _OPENS.match(text.data, at):  # another line, or its prefix
