@@ -71,7 +71,8 @@ class Objects:
             for clue in plan.clues
         }
         self._near = lru_cache(1024)(self._places)  # messages of a log have few sets of keys
-        self._inside = [f'"{key}"'.encode() for plan in self._plans for key in plan.inside]
+        inside = dict.fromkeys(re.escape(f'"{key}"'.encode()) for plan in self._plans for key in plan.inside)
+        self._inside = re.compile(b"|".join(inside) or rb"(?!)")
         self._torn = torn
         self._openings = re.compile(openings)
         self._classifier = Classifier(self._plans, REASONS, Reader("json"), search.limit)
@@ -188,7 +189,7 @@ class Objects:
                 one.text.around(walk.text, time)
 
     def _look_into(self, walk: Walk, at: int, end: int) -> None:
-        objects = any(token in walk.text.data[at:end] for token in self._inside)
+        objects = self._inside.search(walk.text.data, at, end) is not None
 
         def at_brace(first: int, token: re.Match[bytes]) -> int:
             tried = self.tried(walk.text, first, end, SearchState()) if objects else None

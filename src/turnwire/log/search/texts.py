@@ -390,7 +390,7 @@ class SearchState:
 
     def end(self, at: int, final: bool) -> None:
         """Ends a text at a place; where that is not its end, the heredocs that are open there go on."""
-        self.runs = {run for run, _, stop in self.unclosed if stop == at and not final}
+        self.runs = set() if final else {run for run, _, stop in self.unclosed if stop == at}
 
     def within(self) -> None:
         """The input does not begin here: something is thought to come before, and no fence to be open."""
