@@ -137,32 +137,6 @@ def test_a_wire_of_lines_is_a_filter_behind_anything(number: int) -> None:
         assert facts_of_all(turnwire.scan(data, wire="csp")) == facts_of_all(turnwire.scan(data)), data
 
 
-DOCUMENT = "⫻task/communication:formal/001\n## A\n\n⫻data/obj:\n{}\n"
-RECORD = "@a3|f0|c3|S0|d1|T1#\n"
-
-
-INSIDE = [f"prose and 12\n{RECORD}", f"{RECORD}prose and 12\n"]
-FRONT = [RECORD, f"@a3|\n{RECORD}", '{"log": "@a3|f0|c3|S0|d1|T1#"}\n', '"\\u0040a3|f0|c3|S0|d1|T1#"\n', "prose\n"]
-FRONT += [f"```\n{RECORD}```\n", *(f"```text of fences\n{inside}{DOCUMENT}{RECORD}```\n" for inside in INSIDE)]
-
-
-@pytest.mark.usefixtures("scan_core")
-@pytest.mark.parametrize("front", FRONT)
-def test_records_of_others_keep_documents_away(front: str) -> None:
-    """A header behind a record of any wire, also in an open fence, begins no document: also where the blocks in front
-    hold none of the wire, or show no fence."""
-    message = f"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ go\n\n{RECORD}"
-    prose = "prose\n" * 9
-    data = f"{front}{prose}\u2afbhead\ntext\n{message}".encode()
-    every = [(one.wire, one.offset) for one in turnwire.scan(data).messages()]
-    for size, threads in ((1, 1), (16, 2), (24, 2), (64, 1)):
-        for wire in ("nslip", "csp", "kick"):
-            found = turnwire.scan(data, wire=wire, batch_bytes=size, threads=threads)
-            wanted = [place for place in every if place[0] == wire]
-            assert [(one.wire, one.offset) for one in found.messages()] == wanted, (wire, size)
-    assert [wire for wire, _ in every].count("kick") == (front == "prose\n")
-
-
 @pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("wire", turnwire.WIRES)
 @pytest.mark.parametrize("size", [1 << 20, 300])

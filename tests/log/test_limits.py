@@ -12,8 +12,6 @@ import pytest
 
 import turnwire
 from tests.fuzz.messages import MESSAGES
-from tests.log import engines, json_engines
-from tests.log.json_engines import JSON_WIRES
 from tests.sap.scenario import task
 from tests.test_utf8 import WORDS
 from turnwire import LIMITS, WIRES, sap
@@ -66,31 +64,6 @@ def test_fields_of_csp_as_many_as_may_be(number: int) -> None:
     assert [one["reason"] for one in scan.rejects.rows()] == ["too_many_fields"] * 3 * (not good)
 
 
-@pytest.mark.parametrize(("wire", "end"), [*zip(JSON_WIRES, (b"\n", b"\r\n", b"\r"), strict=True)])
-def test_what_is_torn_where_the_limit_is(wire: str, end: bytes) -> None:
-    """And of which no more has come, by so many bytes."""
-    whole = message_of(wire, 0)
-    for torn in (whole[:-1], whole[: whole.rindex(b'"')], whole[: whole.index(b":") + 1], whole):
-        data = torn + end + b"x\n" + whole + end
-        for limit in range(len(torn) - 1, len(torn) + 2):
-            found = json_engines.both(wire, data, limit=limit)
-            for cut in (len(torn) - 1, len(torn), len(torn) + 1, len(torn) + 3):
-                assert json_engines.both(wire, data, limit=limit, batch_bytes=cut) == found, (limit, cut)
-
-
-def test_a_candidate_of_nslip_that_begins_as_far_as_the_limit_reaches() -> None:
-    """However long its first field is, and however much of it is there."""
-    for digits in ("3", "00000000003"):
-        good = f"@a{digits}|f0|c1|S0|d1|T1#".encode()
-        for front in (34, 39, 40, 41):
-            data = b'@a3|f0|c1|S0|d1|T1|t"'.ljust(front, b"x") + good + b"\n"
-            found = [engines.read(name, data, limit=40) for name in engines.ENGINES]
-            assert all(one == found[0] for one in found)
-            for size in (38, 39, 40, 41, 42, 47, 59):
-                for name in engines.ENGINES:
-                    assert engines.read(name, data, limit=40, batch_bytes=size) == found[0], (name, front, size)
-
-
 @on_each_core
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("number", [0, 1, 255, 256, 257, 600])
@@ -100,55 +73,6 @@ def test_lines_behind_many_lines(wire: str, number: int) -> None:
         data = line * number + message_of(wire, 0) + b"\n\n"
         for options in ({"wire": wire}, {}):
             assert [one for batch in turnwire.scan(data, **options) for one in batch["line"].tolist()] == [number + 1]
-
-
-@on_each_core
-@pytest.mark.parametrize("limit", [100, 1000, 2999])
-def test_a_damaged_object_that_is_too_long_is_told_where_the_limit_is(limit: int) -> None:
-    """Of an object that is no message, though it has the marks of one."""
-    text = '{"payload":{"kind":"query"},"header":{"actor_id":"' + "a" * 3000 + '"}}\n'
-    for before in ("", "text\n"):
-        scan = turnwire.scan((before + text).encode(), limits=LIMITS._replace(message=limit))
-        assert sum(map(len, scan)) == 0
-        assert [(one["reason"], one["fault"] - len(before)) for one in scan.rejects.rows()] == [
-            ("message_too_large", limit)
-        ]
-
-
-@on_each_core
-@pytest.mark.parametrize("wire", ["kick", None])
-@pytest.mark.parametrize("size", [1, 16, 100, 200, 1 << 20])
-def test_a_document_that_is_too_large_is_told_at_its_byte_of_the_input(wire: str | None, size: int) -> None:
-    """Wherever blocks are cut: the fault is the first byte behind the limit."""
-    before = b"prose that means nothing\n" * 4
-    document = "⫻content/x:a/1\n".encode() + b"words of it\n" * 40
-    for limit in (100, 101, len(document) - 1, len(document)):
-        found = turnwire.scan(before + document, wire=wire, batch_bytes=size, limits=LIMITS._replace(message=limit))
-        records = [(one.offset, one.length) for one in found.messages()]
-        rejects = [(row["offset"], row["fault"], row["line"], row["reason"]) for row in found.rejects.rows()]
-        if limit == len(document):
-            assert (records, rejects) == ([(len(before), len(document))], [])
-        else:
-            assert (records, rejects) == ([], [(len(before), len(before) + limit, 5, "message_too_large")])
-
-
-HEADER = {"kind": "knowledge", "actor_id": "a", "schema_id": "ioc.knowledge.v0", "session_id": "s", "logical_clock": 2}
-SSTP = json.dumps({"header": HEADER, "payload": {"content": "c", "confidence": 0.5, "evidence_refs": []}})
-
-
-@pytest.mark.parametrize("wire", ["sstp", None])
-def test_a_record_ends_what_is_damaged_before_it(wire: str | None, scan_core: str) -> None:
-    damaged = '{"header":{"actor_id":1,"schema_id":2},"messages":[' + '{"role":"user","content":"hi"},' * 6
-    within = f'{{"said":[{SSTP},{SSTP}]}}'
-    scan = turnwire.scan(f"{damaged}{within} {damaged}\n".encode(), wire=wire, columns=["offset", "length"])
-    places = [place for batch in scan for place in zip(batch["offset"].tolist(), batch["length"].tolist(), strict=True)]
-    first = len(damaged) + len('{"said":[')
-    assert places == [(first, len(SSTP)), (first + len(SSTP) + 1, len(SSTP))]
-    rejects = [(row["offset"], row["length"]) for row in scan.rejects.rows()]
-    behind = len(damaged) + len(within)
-    assert rejects[0] == (0, first)
-    assert rejects[1][0] in (behind, behind + 1)
-    assert sum(rejects[1]) == 2 * len(damaged) + len(within) + 1
 
 
 HEAD = ["CSP/1", "FROM A", "TO B", "CTX C0", "INTENT QUERY", "", "QUERY Q1"]

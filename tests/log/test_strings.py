@@ -113,23 +113,6 @@ def test_an_array_has_what_it_has_in_an_object(value: list[Any], plain: bool, si
     assert (len(good), len(bad)) == (records, len(expected) - records)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_string_alone(text: str) -> None:
-    line = json.dumps(text)
-    expected = found(f'{{"all":{line}}}'.encode(), len('{"all":'))
-    for front, behind in (
-        ("", ""),
-        (" \t", "\r\n"),
-        ("\t ", "\n"),
-        ("\ufeff", "\n"),
-        ("[\n  ", ",\n"),
-        (f"{RECORD}\n", "\n"),
-    ):
-        data = f"{front}{line}{behind}".encode()
-        before = found(front.encode())
-        assert found(data) == before + [(one[0] + len(front.encode()), *one[1:]) for one in expected]
-
-
 @pytest.mark.parametrize(
     "number", [1, 10**17, 10**18 - 1, 10**18, 2**63 - 2, 2**63 - 1, 2**63, 10**19 - 1, 10**19, 2**64, 10**30]
 )

@@ -4,7 +4,6 @@ have, the same on both cores."""
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from itertools import product
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from tests.cores import use
 from tests.log.engines import GOOD
 from tests.log.found import everything
 from turnwire import scan
-from turnwire.json._wrapper_py import TIME_NAMES
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAYS = ("2026-05-04", "2024-02-29", "2023-02-29", "1900-02-29", "2000-02-29", "0001-01-01", "0000-01-01", "9999-12-31")
@@ -70,36 +68,6 @@ def test_the_time_at_the_head_of_the_line_of_each_place(backend: str) -> None:
 
 
 # --- of what carries records ------------------------------------------------------------------------------------------
-
-FIRST = 1_767_225_600_000_000
-"""2026-01-01T00:00:00Z in microseconds."""
-TOLD = {
-    '"2026-01-01T00:00:00Z"': FIRST,
-    '"2026-01-01T02:00:00.25+02:00"': FIRST + 250_000,
-    "1767225600": FIRST,
-    "1767225600.25": FIRST + 250_000,
-    "1767225600250": FIRST + 250_000,
-    '"1767225600250000"': FIRST + 250_000,
-    "1767225600250000999": FIRST + 250_000,
-    **dict.fromkeys(("12", "-1767225600", "1.7e9", '"soon"', "null", '""', '["2026-01-01T00:00:00Z"]'), None),
-    **dict.fromkeys(('"2026-01-01T00:00:00Zx"', '"\\u0661\\u0662"', '{"a":{"time":1767225600}}'), None),
-}
-SAY = '{"message":"@a3|f0|c3|S0|d1|T1#",%s}'
-
-
-def times(log: str) -> list[int | None]:
-    """The times of the records in a log, as all wires and nSLIP alone have them."""
-    found = everything(scan(log.encode()))[0]
-    named = everything(scan(log.encode(), wire="nslip"))[0]["time"]
-    assert named == [time for time, wire in zip(found["time"], found["wire"], strict=True) if wire == 0]
-    return found["time"]
-
-
-def test_members_of_the_object_around_a_string_are_its_time(scan_core: str) -> None:
-    names = [name.decode() for name in TIME_NAMES]
-    log = "\n".join(SAY % f'"{name}":{value}' for name, value in product(names, TOLD))
-    assert times(log) == [*TOLD.values()] * len(names)
-
 
 CARRIED = [
     ("cri", "2026-01-01T00:00:00Z stdout F {}\n"),
