@@ -9,6 +9,7 @@ from itertools import islice
 
 import pytest
 
+from tests import vectors
 from tests.conftest import raised, refusal
 from tests.csp.generate import document as generated
 from turnwire import csp
@@ -19,42 +20,8 @@ from turnwire.csp.lenient import parse_leniently
 from turnwire.errors import DecodeError, EncodeError, Reason
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
-LONG = [
-    HEAD.format("RESULT") + f"RESULT T0123\nSTATUS OK\nPRODUCED {'a' * size}\nDATA b:1-2;c:3\n"
-    for size in range(1, 65, 21)
-]
-"""Of more or fewer of the parts of a window that are read at once."""
-TEXTS = [
-    HEAD.format("TASK") + "TASK T1\nREQ x\n",
-    HEAD.format("TASK") + "TASK T1\nOWNER ö\nREQ レ\n",
-    HEAD.format("TASK") + "TASK T1\nREQ x",
-    HEAD.format("TASK") + "TASK T1\nREQ x\n\n \n",
-    HEAD.format("TASK") + "TASK T1\nREQ x\n\nTASK T1\n",
-    HEAD.format("TASK") + "TASK T1\nREQ x\n\n```\n",
-    HEAD.format("TASK").replace("\n", "\r\n") + "TASK T1\r\nREQ x\r\n",
-    HEAD.format("TASK") + "TASK T1\nIN x\n",
-    HEAD.format("RESULT") + "RESULT T1\nSTATUS OK\nDATA\n<<<\n>>\na\n>>>\n",
-    HEAD.format("RESULT") + "RESULT T1\nSTATUS GOOD\n",
-    HEAD.format("ERROR") + "ERROR E1\nCAUSE y\nAT T1\n",
-    HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\nCONTENT\n<<<-\na\nb\n>>>\n",
-    HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\n",
-    HEAD.format("FILE") + "FILEOP F1 MOVE\nPATH a\n",
-    HEAD.format("FILE") + "FILEOP F1 DELETE\nPATH a\n",
-    HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ DEF A = b\n~ DEF B := \n- DEF C\n+ DEF D =\nAPPLY -> C1\n",
-    HEAD.format("PATCH") + "PATCH P1\nAPPLY -> C1\nBASE C0\n",
-    HEAD.format("PATCH") + "PATCH P1\nBASE C0\n" + "+ DEF A = b\n" * 65 + "APPLY -> C1\n",
-    HEAD.format("PLAN") + "PLAN L1\n",
-    HEAD.format("PLAN") + "PLAN L1\nSTEP 1\nSTEP\nCSP x\n",
-    HEAD.format("MEM") + "MEM M1\n" + "K v\n" * 64,
-    HEAD.format("MEM") + "MEM M1\n" + "K\n" * (LIMITS.fields + 1),
-    HEAD.format("MEM") + "MEM M1\nK " + "long " * 1000 + "\n",
-    "",
-    "CSP/1",
-    "DEF A = b\n",
-    *(text.replace("\n", "\r\n") for text in LONG),
-    *("\r\n".join(text.rsplit("\n", lines)) for text in LONG for lines in (1, 2, 3)),
-    *("\r\n".join(text.split("\n", lines)) for text in LONG for lines in (1, 2)),
-]
+TEXTS = [case["text"] for case in vectors.load("csp_forms") if case["kind"] == "usual"]
+"""Good ones, nearly good ones, and some with more or fewer of the parts of a window that are read at once."""
 VALUES = [
     *("", "x", "OK", "P1", "C1", "T1", "a\nb", "a\n", "\n", "a\r", "a\rb"),
     *(">>>", ">>>\n>>>>\r\n<", "ö", "\ud800", "CSP/1", None, 7),
@@ -224,7 +191,9 @@ def says(call, message):
         return type(error), getattr(error, "reason", None), getattr(error, "path", None)
 
 
-CHANGED = [text for text in TEXTS[: -len(LONG) * 5] if len(text) < 500 and text.count("\n") > 6]
+CHANGED = [
+    text for text in TEXTS if len(text) < 500 and text.count("\n") > 6 and text.count("\r\n") in (0, text.count("\n"))
+]
 
 
 @pytest.mark.parametrize("number", range(len(CHANGED)))
