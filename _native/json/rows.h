@@ -127,6 +127,10 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         next = v->p + v->size;
         behind = first = v->p + tw_is_sigil(v->p, next);
         if (first == v->p) return 1;
+        if (!v->b.escaped) {
+            if (!(behind = (const uint8_t *)memchr(first, '/', (size_t)(next - first)))) return 1;
+            break;
+        }
         for (const uint8_t *end = next; behind < end && *behind != '/'; behind = next) {
             uint8_t said[4];
             next = behind + 1;

@@ -348,7 +348,7 @@ class Engine:
         self._limit = limit
         self.fences = fences
         self._pools = pools
-        self._inheritance = inheritance if of_formats(finder.wire) else None
+        self._inheritance = inheritance
         looked = (*(() if wanted is None else wanted.columns), *(() if inheritance is None else inheritance.columns))
         self._columns = tuple(dict.fromkeys((*columns, *looked)))
         self._tables = _by_use(finder, self._columns, columns)

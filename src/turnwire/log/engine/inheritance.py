@@ -12,7 +12,6 @@ from turnwire import registry
 from turnwire.contract import FORMATS, text_span
 from turnwire.errors import Reason
 from turnwire.formats.table import KINDS
-from turnwire.log.engine.all_wires import of_formats
 from turnwire.log.engine.columns import REASONS
 from turnwire.log.output.texts import span_of
 from turnwire.log.search.rows import REJECT_DTYPES
@@ -52,7 +51,7 @@ class Inheritance:
         self._finder = finder
         self._rules: list[tuple[int, Any, list[str], list[str], tuple[str, ...], bool]] = []
         names: set[str] = set()
-        for wire in finder.wires if of_formats(finder.wire) else ():
+        for wire in finder.wires:
             found: Any = registry.wire(wire)
             table = found.table
             subtracts = table.running and (every or asked & {*table.running, "sequence"})

@@ -20,7 +20,7 @@ import numpy as np
 
 from turnwire.contract import Column
 from turnwire.errors import DecodeError, FileRefused, Reason, WireError
-from turnwire.log.engine.all_wires import BlockResult, Engine, Finder
+from turnwire.log.engine.all_wires import BlockResult, Engine, Finder, of_formats
 from turnwire.log.engine.columns import REASONS
 from turnwire.log.engine.inheritance import Inheritance, handed_on
 from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap
@@ -86,7 +86,7 @@ class Run:
             limit=options["limits"].message,
             pools=(Pool(kept), Pool(kept)),
             fences=options["fences"],
-            inheritance=Inheritance(finder, looked, every),
+            inheritance=Inheritance(finder, looked, every) if of_formats(finder.wire) else None,
         )
         self.latest: Reading | None = None
         self._file: Reading | None = None  # the one that was begun last
