@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests import vectors
 from turnwire import WIRES, registry, sap, tokens
 from turnwire.checklists import FAIL
 from turnwire.kick.spec import DEFAULT_ROWS
@@ -301,45 +302,13 @@ def in_kick() -> Iterator[Any]:
             yield {**base, **one, "content": f"⫻{family}/{name}:T-7/001\nIn Progress\n"}
 
 
-def in_csp() -> Iterator[str]:
-    heredoc = "\n<<<\na: 1\n\n>> b\n>>>"
-    blocks = {
-        "TASK": ["T1\nREQ fix it", "T12\nREQ fix it: a = b\nIN a.py, b.py\nOUT F1\nOWNER coder\nPRIORITY P3",
-                 f"T1\nREQ{heredoc}\nIN a.py"],
-        "RESULT": [f"T1\nSTATUS {word}" for word in ("OK", "PARTIAL", "FAIL")]
-        + [f"T1\nSTATUS OK\nDATA{heredoc}", 'T1\nSTATUS OK\nPRODUCED F1, F2\nDATA {"a": 1}'],
-        "ERROR": ["E1\nAT T1\nCAUSE it broke", "E404\nAT src/p.py:10\nCAUSE it broke\nNEXT try again"],
-        "FILEOP": ["F1 DELETE\nPATH a.py", f"F1 CREATE\nPATH a b.py\nCONTENT{heredoc}",
-                   "F1 CREATE\nPATH a\nCONTENT\n<<<\n>>>",
-                   "F2 PATCH\nPATH a.py\nBASE C0\nCONTENT\n<<<<\n>>>\n>>>>"],
-        "PATCH": ["P1\nBASE C0\n+ DEF X1 = a = b\nAPPLY -> C1",
-                  "P7\nBASE C3\n~ DEF MY_NAME := a\n- DEF Y\nAPPLY -> C4"],
-        "PLAN": ["L1\nTEXT first a, then b", f"P1\nSTEPS{heredoc}", "plan-1\nSTEP1 a\nSTEP2 b"],
-        "QUERY": ["Q1\nTEXT which?", "Q1\nASK which?\nABOUT T1"],
-        "MEM": ["M1\nTEXT it is slow", "M1\nKEY_1 parser\nVALUE slow"],
-    }  # fmt: skip
-    for word, several in blocks.items():
-        for block in several:
-            for names in (("MAIN", "CODER", "C0"), ("code-expert", "agent_1", "C12")):
-                ends = "FROM {}\nTO {}\nCTX {}\n".format(*names)
-                yield f"CSP/1\n{ends}INTENT {'FILE' if word == 'FILEOP' else word}\n\n{word} {block}\n"
-
-
-def in_nslip() -> Iterator[str]:
-    slots = ("g3", "k7", "p2", "rC", "q1", "s9", "s100", 'u"done"', 'u"in progress"', "e404", 't"fix the parser"',
-             't"a \\"b\\" \\\\ c"', 't"a | b # c @ d"', 't"ü €"', 't""', 'k7|u"done"|t"x"', 't"x"|k7|g1',
-             f't"{"x" * 63}"', "k1B|rzz")  # fmt: skip
-    for act in "0123456789A":
-        for frame in "01234":
-            yield f"@a{act}|f{frame}|c5|S2|d1|T5#"
-        yield from (f"@a{act}|f0|cZ9|Sa|d0|T1y|{slot}#" for slot in slots)
-
-
 @pytest.mark.parametrize("wire", WIRES)
 def test_what_is_filled_in_naturally_is_taken(wire: str) -> None:
-    made = {"nslip": in_nslip, "csp": in_csp, "sstp": in_sstp, "sap": in_sap, "kick": in_kick}[wire]
+    """The forms of three prompts, and what a reader of the others would write."""
+    made = {"sstp": in_sstp, "sap": in_sap, "kick": in_kick}.get(wire)
+    written = [case["text"] for case in vectors.load("natural") if case["wire"] == wire]
     tried = 0
-    for one in made():
+    for one in made() if made else written:
         text = one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
         message = registry.decode(text, wire)
         assert [issue for issue in registry.check(message) if issue.severity != "info"] == [], text
