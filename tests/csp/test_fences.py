@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import raised
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import csp
-from turnwire.errors import DecodeError
 
 MESSAGE = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ go\n"
 HELD = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT MEM\n\nMEM M1\nNOTE\n<<<\n```\n~~~\nCSP/1\n>>>\n"
@@ -64,36 +62,3 @@ def test_reading_says_the_same(text: str) -> None:
     assert first == second
     assert [one.reason for one in lenient[0].issues] == [one.reason for one in lenient[1].issues]
     assert csp.detect(text) == csp.detect(tilded(text))
-
-
-PATCH = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT PATCH\n\nPATCH P1\nBASE C0\nAPPLY -> C1\n"
-
-
-@pytest.mark.parametrize("message", [MESSAGE, HELD, PATCH])
-@pytest.mark.parametrize(
-    ("front", "line", "closes"),
-    [
-        ("", "```", False),
-        ("", "~~~ x", False),
-        ("", "``` a`b", False),
-        ("```\n", "```", True),
-        ("```\n", "~~~", False),
-        ("````csp\n", "```", False),
-        ("~~~\n```\n", "~~~~ ", True),
-        ("```\n```\n", "```", False),
-        ("~~~\n", "~~~\r", True),
-    ],
-)
-def test_only_a_fence_that_closes_ends_a_message(front: str, line: str, closes: bool, message: str) -> None:
-    text = f"{front}{message}{line}\n"
-    records, rejects = seen(text)
-    lenient = csp.parse(text, mode="lenient")
-    place = len(front) + len(message)
-    if closes:
-        assert (len(records), rejects, lenient.issues) == (1, [], [])
-        assert csp.decode(text) == csp.parse(text).messages[0] == lenient.messages[0]
-        return
-    error = raised(DecodeError, csp.decode, text)
-    assert (error.reason, error.offset) == ("stray_line", place)
-    assert (records, [one[3] for one in rejects]) == ([], ["stray_line"])
-    assert [(one.reason, one.where) for one in lenient.issues] == [("stray_line", text.count("\n", 0, place) + 1)]

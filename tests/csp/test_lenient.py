@@ -138,32 +138,6 @@ def test_lenient_issues(case):
     assert {found.severity for found in document.issues} == {"warning"}
 
 
-@pytest.mark.parametrize("opening", ["CSP/1;!prose\n", "CSP/1;!prose;DATA ONLY\n", "csp/1;!prose\n"])
-@pytest.mark.parametrize("behind", ["DEF A = 1\n", "LAWS\n- L1: refs only\n", "plain words\n"])
-def test_a_template_ends_the_message_before_it(opening, behind):
-    """The text behind a template is read as if no message stood before."""
-    alone = csp.parse(f"{opening}TASK REQ:x\n\n{behind}", mode="lenient")
-    whole = csp.parse(TASK + f"{opening}TASK REQ:x\n\n{behind}", mode="lenient")
-    kinds = [type(record) for record in alone.records]
-    assert [type(record) for record in whole.records] == [csp.CspMessage, *kinds]
-    assert [(one.reason, one.where - TASK.count("\n")) for one in whole.issues] == [
-        (one.reason, one.where) for one in alone.issues
-    ]
-
-
-@pytest.mark.parametrize("kind", ["PLAN", "QUERY", "MEM"])
-@pytest.mark.parametrize("line", ["DEF A = 1", "LAWS", "DEF A = 1\nLAWS"])
-def test_a_block_of_any_keys_takes_def_and_laws_as_keys(kind, line):
-    """Strictly read it is good, so lenient reading has nothing to forgive."""
-    text = HEAD.format(kind) + f"{kind} N1\n{line}\nNOTE x\n"
-    assert csp.parse(text, mode="lenient") == csp.parse(text)
-    assert len(csp.parse(text).messages[0].block.fields) == line.count("\n") + 2
-    known = HEAD.format("TASK") + f"TASK T1\nREQ x\n{line}\n"
-    told = csp.parse(known, mode="lenient").issues[0]
-    caught = raised(DecodeError, csp.parse, known)
-    assert (told.reason, told.where) == (caught.reason, caught.line) == ("unknown_key", 9)
-
-
 def test_many_openings_behind_keys_that_no_line_closes_take_linear_time():
     (message,) = csp.parse(HEAD.format("TASK") + "TASK T1\n" + "REQ <<<\n" * 9_000, mode="lenient").messages
     assert message.block.fields == [("REQ", "<<<")] * 9_000
