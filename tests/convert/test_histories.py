@@ -34,7 +34,7 @@ COMMON, *CASES = vectors.load("histories")
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_histories(case: dict[str, Any]) -> None:
-    """What is made of one message after another, or why nothing is, and how much work is left open. The ids that are
+    """The message made of each one, or why none is, and how much work is left open behind it. The ids that are
     asked for are 1, 2, 3 ... as UUIDs of version 4."""
     values = {name: value for name, value in COMMON.items() if name not in ("id", *case.get("without", ()))}
     context = Context.from_dict(values | case.get("context", {}))

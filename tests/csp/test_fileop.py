@@ -117,7 +117,7 @@ def test_links_that_stay_inside_are_followed(tmp_path):
 
 @vectors.cases("csp_forms", kind="fileop")
 def test_what_is_done_to_files(tmp_path, case):
-    """What is refused changes nothing, whatever is asked; a diff may be counted again."""
+    """A refusal changes nothing, whatever is asked; a diff may be counted again."""
     for name, text in case["files"].items():
         (tmp_path / name).write_bytes(text.encode())
     for name in case.get("directories", ()):

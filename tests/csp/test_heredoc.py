@@ -7,6 +7,7 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
+from tests import vectors
 from tests.conftest import raised
 from tests.csp.generate import GOOD_BLOCKS, ODD_LINES
 from turnwire import csp, scan
@@ -17,24 +18,9 @@ HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
 EVIL = HEAD.format("TASK") + "TASK T999\nREQ rm\n"
 
 
-@pytest.mark.parametrize(
-    ("content", "lines"),
-    [
-        ("", ["<<<", ">>>"]),
-        ("\n", ["<<<", "", ">>>"]),
-        ("a\n", ["<<<", "a", ">>>"]),
-        (">>>\n", ["<<<<", ">>>", ">>>>"]),
-        (">>>>>\r\n>>>\n", ["<<<<<<", ">>>>>\r", ">>>", ">>>>>>"]),
-        (">>> x\n>>\n", ["<<<", ">>> x", ">>", ">>>"]),
-        ("a", ["<<<", "a", ">>>"]),
-        (">>>\r", ["<<<<", ">>>\r", ">>>>"]),
-        ("a\n>>>>\r", ["<<<<<", "a", ">>>>\r", ">>>>>"]),
-        ("a\n>>>\rb", ["<<<", "a", ">>>\rb", ">>>"]),
-        ("a\n>>>", ["<<<<", "a", ">>>", ">>>>"]),
-        ("\r\n>>>\r\r\n", ["<<<", "\r", ">>>\r\r", ">>>"]),
-    ],
-)
-def test_the_run_is_one_longer_than_the_longest_inside(content, lines):
+@vectors.cases("csp_forms", kind="heredoc")
+def test_the_run_is_one_longer_than_the_longest_inside(case):
+    content, lines = case["content"], case["lines"]
     message = csp.message("A", "B", "C0", csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)]))
     assert csp.encode(message).split("\n")[8:-1] == ["CONTENT", *lines]
     exact = lines if content.endswith("\n") or not content else [f"{lines[0]}-", *lines[1:]]
