@@ -325,25 +325,30 @@ def test_a_message_that_is_not_admitted_leaves_nothing_behind() -> None:
     assert [fault.text for fault in checker.faults] == ["first", "second"]
 
 
-@vectors.cases("lines", kind="log line")
-def test_lines_of_logs(case: dict[str, Any]) -> None:
-    for before in ("", " ", "\t \t"):
-        line = f"{before}{case['text']}".encode()
-        assert log_line(line) is case["is_one"]
-        for text in (b"x\n" + line, line + b"\nx", line + b"\n"):
-            assert log_lines(text) == any(map(log_line, text.split(b"\n")))
+def told(kind: str) -> list[tuple[str, bool]]:
+    """Lines, and whether each is one of a kind."""
+    return [(case["text"], case["is_one"]) for case in vectors.load("lines") if case["kind"] == kind]
 
 
-@vectors.cases("lines", kind="statement")
-def test_statements_of_a_preamble(case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("before", ["", " ", "\t \t"])
+def test_lines_of_logs(before: str) -> None:
+    for text, is_one in told("log line"):
+        line = f"{before}{text}".encode()
+        assert log_line(line) is is_one, line
+        for several in (b"x\n" + line, line + b"\nx", line + b"\n"):
+            assert log_lines(several) == any(map(log_line, several.split(b"\n")))
+
+
+def test_statements_of_a_preamble() -> None:
     """Sections 3 and 7 of CSP/1: definitions, the heading of the laws, and laws."""
-    assert bool(statement(case["text"].encode())) is case["is_one"]
+    for text, is_one in told("statement"):
+        assert bool(statement(text.encode())) is is_one, text
 
 
-@vectors.cases("lines", kind="speech")
-def test_who_speaks(case: dict[str, Any]) -> None:
+def test_who_speaks() -> None:
     """In any case, at the beginning of a line or behind the mark of a list, a quotation or a name."""
-    text, upper = case["text"], case["text"][:1].upper() + case["text"][1:]
-    lines = (text, upper, f"> {upper}", f"user: {upper}", f"* {upper}", f"- {upper}\r\n")
-    for line in lines if case["is_one"] else (text,):
-        assert bool(spoken(line.encode())) is case["is_one"], line
+    for text, is_one in told("speech"):
+        upper = text[:1].upper() + text[1:]
+        lines = (text, upper, f"> {upper}", f"user: {upper}", f"* {upper}", f"- {upper}\r\n")
+        for line in lines if is_one else (text,):
+            assert bool(spoken(line.encode())) is is_one, line
