@@ -4,71 +4,35 @@ from __future__ import annotations
 
 import copy
 from datetime import UTC, datetime
-from itertools import product
 from typing import Any
 
 import pytest
 
+from tests import vectors
 from tests.conftest import raised
-from tests.sap.documents import RESULT, TASK, changed, result, task
+from tests.sap.documents import TASK, result, task
 from turnwire import sap
-from turnwire.errors import Reason, RuleError
+from turnwire.errors import RuleError
 from turnwire.sap.builders import NOBODY, make_task
-from turnwire.sap.judgement import Lifecycle
 
 pytestmark = pytest.mark.once
 
-OTHER = "00000000-0000-0000-0000-000000000000"
-ENDED = ("SUCCEEDED", "FAILED", "ESCALATED", "CANCELLED", "PARTIAL")
-ALLOWED = {
-    None: {"QUEUED", "RUNNING", *ENDED},
-    "QUEUED": {"QUEUED", "RUNNING", *ENDED},
-    "RUNNING": {"RUNNING", *ENDED},
-    **{key: set[str]() for key in ENDED},
-}
 
-
-@pytest.mark.parametrize(("before", "after"), list(product(ALLOWED, ["QUEUED", "RUNNING", *ENDED])))
-def test_every_transition(before: str | None, after: str) -> None:
-    lifecycle, lax = sap.Lifecycle(), sap.Lifecycle(strict=False)
-    for one in (lifecycle, lax):
-        one.feed(task())
-        if before is not None:
-            one.feed(result(status=before, reportedAt="2025-09-28T10:29:11Z"))
-    if after in ALLOWED[before]:
-        assert lifecycle.feed(result(status=after)) == []
-        assert lifecycle[TASK["taskId"]].status == after
-        assert lifecycle[TASK["taskId"]].done is (after in ENDED)
-        return
-    caught = raised(RuleError, lifecycle.feed, result(status=after))
-    assert (caught.reason, caught.rule) == (Reason.BAD_TRANSITION, "status")
-    assert [issue.reason for issue in lax.feed(result(status=after))] == [Reason.BAD_TRANSITION]
-    assert lifecycle[TASK["taskId"]].status == lax[TASK["taskId"]].status == before
-
-
-def test_the_same_again_is_nothing() -> None:
-    """Also an older one."""
-    lifecycle = sap.Lifecycle()
-    queued = result(status="QUEUED", reportedAt="2025-09-28T10:29:10Z")
-    running = result(status="RUNNING", reportedAt="2025-09-28T10:29:11Z")
-    reordered = sap.Result.from_dict(dict(reversed(copy.deepcopy(RESULT).items())))
-    for one in (task(), task(), queued, running, queued, result(), queued, running, result(), reordered):
-        assert lifecycle.feed(one) == []
-    assert len(lifecycle[TASK["taskId"].upper()].digests) == 3
-    assert lifecycle[TASK["taskId"]].status == RESULT["status"]
-    raised(RuleError, lifecycle.feed, result(output=1))
-    assert raised(RuleError, lifecycle.feed, task(payload={})).reason is Reason.DUPLICATE
-
-
-def test_correlation_is_kept() -> None:
-    lifecycle = sap.Lifecycle()
-    lifecycle.feed(task())
-    assert raised(RuleError, lifecycle.feed, result(correlationId=OTHER)).reason is Reason.WRONG_CORRELATION
-    unseen = result(taskId=OTHER)
-    assert [(issue.reason, issue.severity) for issue in lifecycle.feed(unseen)] == [(Reason.UNKNOWN_TASK, "info")]
-    raised(RuleError, lifecycle.feed, task(taskId=OTHER, correlationId=OTHER))
-    lifecycle.feed(task(taskId=OTHER))
-    assert lifecycle[OTHER].task is not None
+@vectors.cases("lifecycle")
+def test_what_follows_what(case: dict[str, Any]) -> None:
+    """Every pair of states, what comes again, correlations: what is said of each message, and where its task stands."""
+    lifecycle = sap.Lifecycle(strict=case["strict"])
+    for step in case["steps"]:
+        fields = step["message"]
+        message = (sap.Task if "issuer" in fields else sap.Result).from_dict(fields)
+        if "error" in step:
+            caught = raised(RuleError, lifecycle.feed, message)
+            assert [caught.reason, caught.rule] == step["error"]
+        else:
+            issues = [[issue.reason, issue.where, issue.severity] for issue in lifecycle.feed(message)]
+            assert issues == step["issues"]
+        known = lifecycle[fields["taskId"].upper()]
+        assert [known.status, known.done, known.task is not None] == step["status"]
 
 
 def test_what_is_known_of_a_task() -> None:
@@ -128,15 +92,6 @@ def test_outcomes_become_right_results() -> None:
         sap.result_for(task(), sap.Outcome(), "B", now=datetime(2025, 1, 1))
     with pytest.raises(TypeError, match="expected an Outcome, not dict"):
         sap.result_for(task(), {"answer": 42}, "B")  # type: ignore[arg-type]
-
-
-def test_a_task_has_the_correlation_of_its_results_by_value() -> None:
-    for correlation, good in ((TASK["correlationId"].upper(), True), (TASK["taskId"], False)):
-        lifecycle = Lifecycle(strict=False)
-        lifecycle.feed(sap.Result.from_dict(RESULT))
-        issues = lifecycle.feed(sap.Task.from_dict(changed(TASK, "/correlationId", correlation)))
-        assert [str(issue.reason) for issue in issues] == ["wrong_correlation"] * (not good)
-        assert (lifecycle[TASK["taskId"]].task is not None) is good
 
 
 @pytest.mark.parametrize("given", [None, "00000000-0000-4000-8000-000000000001"])
