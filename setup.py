@@ -60,7 +60,7 @@ HOTTEST = {
     for name in ("nslip.codec", "csp.codec", "json.codec", "log.search", "log.aggregate", "log.arrow", "common.door")
 }
 """Modules that cost 3 % or more at less than -O3, by instructions of scans, of files to Arrow and of messages."""
-ANNOTATED = {f"turnwire._native.{name}" for name in ("nslip.codec", "kick.envelope")}
+ANNOTATED = {"turnwire._native.nslip.codec"}
 """Those with public classes: made as Python makes its own, these have ``__annotations__``, which no static type has."""
 INLINED = (
     *("-O1", "-finline-functions", "-finline-small-functions", "-fpartial-inlining", "-fipa-sra", "-fthread-jumps"),

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from turnwire._backend import core_module
+from turnwire.kick import codec
+from turnwire.kick.messages import Envelope
+from turnwire.kick.spec import FIELDS
 
 CORES = (
     ("csp.bulk", "_core", "csp.codec"),
@@ -25,17 +28,36 @@ def use(backend: str, patch: pytest.MonkeyPatch) -> None:
 
 
 def package_on(backend: str, wire: str, patch: pytest.MonkeyPatch) -> Any:
-    """The package of SAP or SSTP, whose reading, judging and writing is that of a backend."""
-    package, codec, text = map(import_module, (f"turnwire.{wire}", f"turnwire.{wire}.codec", "turnwire.json.text"))
+    """The package of SAP, SSTP or KickLang, whose reading, judging and writing is that of a backend."""
+    package, wire_codec, text = map(import_module, (f"turnwire.{wire}", f"turnwire.{wire}.codec", "turnwire.json.text"))
     core = core_module(backend, "json.codec")
-    reader = core_module(backend, "json.text").Reader(wire, getattr(codec, "KEYS", ()))
+    reader = core_module(backend, "json.text").Reader(wire, getattr(wire_codec, "KEYS", ()))
     if wire == "sap":
-        patch.setattr(codec, "_core", core)
-        patch.setattr(codec, "_reader", reader)
+        patch.setattr(wire_codec, "_core", core)
+        patch.setattr(wire_codec, "_reader", reader)
     else:
         patch.setattr(text, "_core", core_module(backend, "json.text"))
         patch.setattr(text, "_writer", core_module(backend, "json.write"))
-        patch.setattr(codec, "_read", reader.read)
-        patch.setattr(codec, "_read_source", reader.read_source)
-    patch.setattr(codec, "_codec", codec.codec_of(core, reader.read_source))
+        patch.setattr(wire_codec, "_read", reader.read)
+        patch.setattr(wire_codec, "_read_source", reader.read_source, raising=False)
+    patch.setattr(wire_codec, "_codec", wire_codec.codec_of(core, reader.read_source))
     return package
+
+
+class Envelopes:
+    """``decode``, ``encode`` and ``check`` of KickLang's envelopes on a backend, whatever the package is on."""
+
+    Envelope = Envelope
+
+    def __init__(self, backend: str) -> None:
+        self.reading = core_module(backend, "json.text").Reader("kick", FIELDS).read
+        self.codec = codec.codec_of(core_module(backend, "json.codec"), None)
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*values: Any, **options: Any) -> Any:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(codec, "_read", self.reading)
+                patch.setattr(codec, "_codec", self.codec)
+                return getattr(codec, name)(*values, **options)
+
+        return call

@@ -20,7 +20,7 @@ from turnwire._backend import core_module
 from turnwire.contract import cached_if_short
 from turnwire.csp.lints import filler
 from turnwire.json import text as json_text
-from turnwire.kick.envelope_methods import channel_parts
+from turnwire.kick.messages import channel_parts
 from turnwire.session.templates import time_of
 from turnwire.sstp.session import folded, outline
 

@@ -22,8 +22,10 @@ import pytest
 import turnwire
 from tests import vectors
 from tests.conftest import raised
+from tests.cores import Envelopes
 from tests.fuzz.messages import MESSAGES
 from turnwire import csp, kick, nslip, registry, sap, sstp
+from turnwire._backend import core_module
 from turnwire.contract import Column, TextPlan, Wire
 from turnwire.errors import DecodeError
 from turnwire.message import Serialisable
@@ -276,7 +278,7 @@ BASES = {csp.Block, sstp.Message, sap.Signal, kick.Policy}
 
 def samples(backend: str) -> dict[str, Any]:
     """A message of each public class, SlipMessage and Envelope of the core under test, and a part of each class."""
-    core = {name: importlib.import_module(module) for name, module in _MODULES[backend].items()}
+    core = {"nslip": core_module(backend, "nslip.codec"), "kick": Envelopes(backend)}
     task = sap.decode(next(text for text in MESSAGES["sap"] if '"issuer"' in text))
     found = {
         "SlipMessage": core["nslip"].decode('@a3|f0|c3|S0|d1|T1|gH|u"ok"#'),
@@ -312,12 +314,6 @@ def test_there_is_a_sample_of_each_public_class() -> None:
     public = [getattr(package, name) for package in WIRES.values() for name in package.__all__]
     dicts = {cls for cls in public if inspect.isclass(cls) and hasattr(cls, "from_dict")} - BASES
     assert {type(message) for message in samples(turnwire.backend).values()} == dicts
-
-
-_MODULES = {
-    "native": {"nslip": "turnwire._native.nslip.codec", "kick": "turnwire._native.kick.envelope"},
-    "pure": {"nslip": "turnwire.nslip._codec_py", "kick": "turnwire.kick._envelope_py"},
-}
 
 
 def by_pydantic(message: Any) -> Any:
@@ -438,7 +434,7 @@ def test_types_and_signatures(backend: str) -> None:
         unnamed = {"args", "kwargs", "named", "values", "trim", "extra"}
         assert inspect.signature(cls).parameters.keys() - unnamed <= typing.get_type_hints(cls).keys(), cls
         assert typing.get_type_hints(cls.__init__).keys() == {*inspect.signature(cls).parameters, "return"}, cls
-        if any(cls.__module__ == module for module in _MODULES[backend].values()):
+        if cls.__module__ == core_module(backend, "nslip.codec").__name__:
             assert cls.__annotations__ == typing.get_type_hints(cls) == inspect.get_annotations(cls)
         double = mock.create_autospec(cls, instance=True)
         assert isinstance(double, cls)
@@ -558,7 +554,7 @@ def test_a_message_of_plain_values_is_one_that_can_be_encoded(backend: str) -> N
         for number, reason in ((-1, "negative"), (1 << 64, "too_large"), (1 << 70, "too_large")):
             caught = raised(DecodeError, cls.from_dict, {**SLIP, name: number})
             assert (caught.reason, caught.path) == (reason, f"/{name}")
-        encode = importlib.import_module(_MODULES[backend]["nslip"]).encode
+        encode = core_module(backend, "nslip.codec").encode
         assert encode(cls.from_dict({**SLIP, name: (1 << 64) - 1}))
     for slot, value in (("TAG", 5), ("STATUS", None), ("GOAL_ID", "x"), ("SCORE", True), ("SCORE", -1)):
         caught = raised(DecodeError, cls.from_dict, {**SLIP, "slots": {slot: value}})

@@ -94,8 +94,7 @@ def test_both_twins_of_a_message(backend: str) -> None:
     assert rows[:3] == [["SlipMessage"], ["conv_id", "1"], ["turn", "2"]]
     assert ["act", "ASK"] in rows and ["frame", "TASK"] in rows and ["extra.q", "9"] in rows
     hostile(rows)
-    envelope = core_module(backend, "kick.envelope").Envelope
-    rows = shown(envelope("1", "2026-01-15T10:00:00Z", "A", HOSTILE, "Query", "⫻a/b", "c", None))
+    rows = shown(kick.Envelope("1", "2026-01-15T10:00:00Z", "A", HOSTILE, "Query", "⫻a/b", "c", None))
     assert ["type", "Query"] in rows
     hostile(rows)
 

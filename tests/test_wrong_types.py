@@ -7,11 +7,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -19,11 +17,11 @@ import pytest
 import turnwire
 from tests import wrong_types
 from tests.conftest import PURE_ONLY, raised
+from tests.cores import Envelopes
 from tests.fuzz.messages import MESSAGES
 from turnwire import WIRES, DecodeError, EncodeError, Reason, csp, kick, nslip, registry, sap, sstp
 from turnwire.contract import record_bytes
 from turnwire.errors import WireError, expect
-from turnwire.kick import codec
 
 INSIDE = ("AttributeError", "IndexError", "KeyError", "UnicodeDecodeError", "UnicodeEncodeError", "AssertionError")
 INSIDE += ("NameError", "UnboundLocalError", "RecursionError", "SystemError", "NotImplementedError")
@@ -140,11 +138,10 @@ def test_check_wants_a_message_of_its_wire(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "text", {}])
-def test_envelopes_on_both_cores(core: Callable[[str], ModuleType], wrong: Any, monkeypatch: Any) -> None:
-    envelopes = core("kick.envelope")
-    monkeypatch.setattr(codec, "_core", envelopes)
+def test_envelopes_on_both_cores(backend: str, wrong: Any) -> None:
+    envelopes = Envelopes(backend)
     said = type(wrong).__name__
-    for call in (envelopes.check, codec.encode):
+    for call in (envelopes.check, envelopes.encode):
         with pytest.raises(EncodeError, match=f"an Envelope, not {said}"):
             call(wrong)
     monitor = kick.Monitor()

@@ -140,8 +140,12 @@ cdef object check(PyObject *myself, PyObject *const *arguments, Py_ssize_t count
     cdef tuple found = learned(<object>arguments[0]) if count == 1 and names is NULL else None
     if found is None:
         return PyObject_Vectorcall(check_closely, arguments, <size_t>count, names)
-    if found[4] is not None and found[4](<object>arguments[0]) is True:
-        return []
+    if found[4] is not None:
+        issues = found[4](<object>arguments[0])
+        if issues is True:
+            return []
+        if type(issues) is list:
+            return issues
     return PyObject_Vectorcall(found[2], arguments, 1, NULL)
 
 

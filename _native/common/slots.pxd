@@ -1,7 +1,7 @@
 # Objects of Python classes whose attributes are slots, made and read without a call of Python.
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 cdef extern from "structmember.h":  # Python.h has it from 3.12 on
     ctypedef struct PyMemberDef:
@@ -33,6 +33,13 @@ cdef inline void fill_slot(object owner, Py_ssize_t offset, object value) noexce
     """Puts a value into an empty slot of a new object."""
     Py_INCREF(value)
     (<PyObject**>(<char*>(<PyObject*>owner) + offset))[0] = <PyObject*>value
+
+
+cdef inline void change_slot(object owner, Py_ssize_t offset, object value) noexcept:
+    """Puts a value into a slot in place of another."""
+    cdef PyObject* old = in_slot(owner, offset)
+    fill_slot(owner, offset, value)
+    Py_XDECREF(old)
 
 
 cdef inline PyObject* in_slot(object owner, Py_ssize_t offset) noexcept:

@@ -5,13 +5,18 @@ objects of messages are made of their text on first use.
 """
 
 from cpython.object cimport PyObject
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint64_t
+from libc.string cimport memcmp
 
-from _native.common.slots cimport PyObject_TypeCheck, PyTypeObject, fill_slot, in_slot, new_object, slot_offset
+from _native.common.slots cimport (
+    PyObject_TypeCheck, PyTypeObject, change_slot, fill_slot, in_slot, new_object, slot_offset
+)
 from _native.common.text cimport exact_text
-from _native.json.draft cimport json_text_of, json_written
+from _native.json.draft cimport json_characters, json_counted_text, json_text_of, json_written
 from _native.json.rules cimport (
-    tw_compacted, tw_follows, tw_rule, tw_rule_word, tw_rules, tw_rules_add, tw_rules_begin, tw_walk
+    TW_MARK_RULED, TW_MOST_RULED, tw_compacted, tw_follows, tw_rule, tw_rule_word, tw_rules, tw_rules_add, tw_rules_begin, tw_walk
 )
 from turnwire.contract import LIMITS
 
@@ -24,7 +29,7 @@ cdef extern from "Python.h":
 cdef extern from "_native/json/put.h":
     enum: TW_PUT_FRONT, TW_PUT_STEP
     ctypedef struct tw_put:
-        bint loose, secrets, clean, writable
+        bint only_written, loose, secrets, clean, writable, others
         int choice
         uint64_t seen
         tw_rules** chosen
@@ -32,8 +37,12 @@ cdef extern from "_native/json/put.h":
     bint tw_put_quiet(object value, Py_ssize_t left)
     object tw_put_text(tw_put* put, object value, tw_rules* rules, Py_ssize_t nesting, object items)
 
+cdef extern from "_native/json/forms.h":
+    uint64_t tw_name_hash(const unsigned char* text, size_t size) noexcept
+
 cdef enum:
     MOST_KINDS = 8  # kinds of message
+    KEPT = 256, LONGEST_KEPT = 512  # decisions of a policy, and the bytes of one's texts
 
 cdef str ITEMS = "items"
 cdef Py_ssize_t NESTING = LIMITS.nesting, MOST = LIMITS.message, KEY = LIMITS.key
@@ -41,9 +50,9 @@ cdef object DEFAULT = LIMITS
 cdef tuple SLOTS = ("_fields", "_source", "_text")
 cdef list RULES = (  # in the order of rules.h
     "any text uuid time version boolean count object objects texts numbers pressure enum record records digest quantity "
-    "clock fraction list spoken spoken_or_null said choice agrees chosen lent doubt"
+    "clock fraction list spoken spoken_or_null said choice agrees chosen lent channel uuid4 moment space doubt"
 ).split()
-cdef dict MARKS = {"": 0, "look": 1, "at": 2, "secrets": 4, "writing": 8, "lent": 0}  # as in rules.h
+cdef dict MARKS = {"": 0, "look": 1, "at": 2, "secrets": 4, "writing": 8, "ruled": TW_MARK_RULED, "lent": 0}  # as in rules.h
 
 
 cdef class Rules:
@@ -55,6 +64,10 @@ cdef class Rules:
     def __init__(self, rows):
         cdef tw_rule* rule
         cdef bytes name, word
+        cdef unsigned char ruled = 0
+        rows = list(rows)
+        if sum([row.mark == "ruled" for row in rows]) > TW_MOST_RULED:
+            raise ValueError(f"at most {TW_MOST_RULED} fields are ruled")
         tw_rules_begin(&self.rules)
         self.names, self.kept = [], []
         for row in rows:
@@ -66,6 +79,9 @@ cdef class Rules:
             self.names.append(row.name)
             self.kept += [name, row.inner]
             rule.nullable, rule.mark = row.nullable, MARKS[row.mark]
+            if rule.mark & TW_MARK_RULED:
+                rule.ruled = ruled
+                ruled += 1
             if row.mark == "lent":
                 self.rules.lent = self.bits((row.name,))
             if row.inner is not None:
@@ -88,7 +104,7 @@ cdef class Rules:
     def follows(self, fields, /):
         """True if a dict certainly follows the rules."""
         cdef tw_put put
-        put.loose, put.secrets, put.chosen = True, False, NULL
+        put.only_written, put.loose, put.secrets, put.chosen = False, True, False, NULL
         return tw_put_follows(&put, fields, &self.rules, NESTING, ITEMS)
 
 
@@ -103,16 +119,23 @@ cdef class Codec:
     """Reads, checks and writes messages; see the pure twin."""
 
     cdef Rules rules
+    cdef object policy  # what rules; None without it
+    cdef dict known
+    cdef tuple ruled  # its fields
+    cdef uint64_t needed
+    cdef Py_ssize_t said_at
+    cdef uint64_t mixed[KEPT]  # what was ruled last, by the hash of the texts
+    cdef list kept
     cdef list kinds
     cdef object read_source, doubtful
     cdef tuple wanted
     cdef bint loose
     cdef int count
-    cdef Known known[MOST_KINDS]
+    cdef Known classes[MOST_KINDS]
     cdef tw_rules* chosen[MOST_KINDS]
     cdef Py_ssize_t fields_at, source_at, text_at  # where a message of any kind holds its slots
 
-    def __init__(self, kinds, Rules rules not None, read_source, *, tuple wanted=None, doubtful=None):
+    def __init__(self, kinds, Rules rules not None, read_source, *, tuple wanted=None, doubtful=None, policy=None):
         cdef Rules own
         cdef Known* known
         cdef int place
@@ -120,10 +143,14 @@ cdef class Codec:
         self.loose, self.count = wanted is None, <int>len(self.kinds)
         if self.count > MOST_KINDS:
             raise ValueError(f"at most {MOST_KINDS} kinds of message")
+        self.policy, self.kept = policy, [None] * KEPT
+        if policy is not None:
+            self.known, self.ruled, self.needed = policy.known, policy.fields, rules.bits((policy.needed,))
+            self.said_at = slot_offset(policy.slot)
         places = {tuple([slot_offset(getattr(kind.cls, name)) for name in SLOTS]) for kind in self.kinds}
         [(self.fields_at, self.source_at, self.text_at)] = places
         for place, kind in enumerate(self.kinds):
-            known = &self.known[place]
+            known = &self.classes[place]
             known.cls, known.lax = <PyObject*>kind.cls, kind.lax
             own = rules if kind.rules is None else kind.rules
             known.rules = &own.rules
@@ -136,7 +163,7 @@ cdef class Codec:
         time that differs from one process to the next."""
         cdef int place
         for place in range(self.count):
-            if self.known[place].cls == <PyObject*>(<PyObject*>message).ob_type:
+            if self.classes[place].cls == <PyObject*>(<PyObject*>message).ob_type:
                 return place
         return -1
 
@@ -146,16 +173,16 @@ cdef class Codec:
         if choice >= 0:
             return choice
         for place in range(self.count):
-            if seen & self.known[place].musts == self.known[place].musts and not seen & self.known[place].foreign:
+            if seen & self.classes[place].musts == self.classes[place].musts and not seen & self.classes[place].foreign:
                 return place
         return -1
 
     cdef bint follows(self, fields, tw_rules* rules, tw_put* put, bint secrets):
-        put.loose, put.secrets, put.chosen = self.loose, secrets, self.chosen
+        put.only_written, put.loose, put.secrets, put.chosen = False, self.loose, secrets, self.chosen
         return tw_put_follows(put, fields, rules, NESTING, ITEMS)
 
     cdef object message(self, int kind, fields, source, text, bint clean):
-        message = new_object(<object>self.known[kind].cls, 0)
+        message = new_object(<object>self.classes[kind].cls, 0)
         fill_slot(message, self.fields_at, fields)
         fill_slot(message, self.text_at, text)
         if not clean and self.doubtful is not None and self.doubtful(message):
@@ -180,13 +207,99 @@ cdef class Codec:
         kind = self.kind_by(walk.choice, walk.seen)
         if kind < 0 or (self.wanted is not None and not walk.writable):
             return None
+        if self.policy is not None:
+            return None if walk.shuffled else self.held(&walk, kind, data)
         if not walk.clean and self.doubtful is not None:
             fields, source = self.read_source(data, DEFAULT)
             return self.message(kind, fields, source, data, False)
-        message = new_object(<object>self.known[kind].cls, 0)
+        message = new_object(<object>self.classes[kind].cls, 0)
         fill_slot(message, self.text_at, data)
         fill_slot(message, self.source_at, data if walk.own else True)
         return message
+
+    cdef object held(self, tw_walk* walk, int kind, data):
+        """The message of a text, with what its policy says of it."""
+        cdef tuple found
+        message = new_object(<object>self.classes[kind].cls, 0)
+        source = None
+        fill_slot(message, self.text_at, data)
+        if walk.clean and not walk.others:
+            found = self.recent(walk)
+            if found is None:
+                found = self.policy.learn(message)
+                self.remember(walk, found)
+            if self.allows(found, walk.seen):
+                fill_slot(message, self.said_at, found[1])
+                source = True if not walk.own else json_characters(data) if type(data) is bytes else data
+        fill_slot(message, self.source_at, source)
+        return message
+
+    cdef uint64_t mix(self, tw_walk* walk) noexcept:
+        """A hash of the texts that are ruled, without a secret."""
+        cdef uint64_t mixed = 1
+        cdef Py_ssize_t place
+        for place in range(len(self.ruled)):
+            mixed = mixed * 31 + tw_name_hash(walk.ruled[place].from_, <size_t>(walk.ruled[place].to - walk.ruled[place].from_))
+        return mixed ^ mixed >> 20
+
+    cdef tuple recent(self, tw_walk* walk):
+        """What was ruled about these texts, as they are written; None if that is not known any more."""
+        cdef uint64_t mixed = self.mix(walk)
+        cdef Py_ssize_t place, size, at = 0
+        cdef tuple pair
+        if self.mixed[mixed % KEPT] != mixed:
+            return None
+        pair = <tuple>self.kept[mixed % KEPT]
+        if pair is None:
+            return None
+        texts = <bytes>pair[0]
+        for place in range(len(self.ruled)):
+            size = walk.ruled[place].to - walk.ruled[place].from_
+            if at + size > PyBytes_GET_SIZE(texts) or memcmp(PyBytes_AS_STRING(texts) + at, walk.ruled[place].from_, <size_t>size):
+                return None
+            at += size
+        return <tuple>pair[1]
+
+    cdef int remember(self, tw_walk* walk, tuple found) except -1:
+        cdef uint64_t mixed = self.mix(walk)
+        cdef Py_ssize_t place
+        texts = b"".join([
+            PyBytes_FromStringAndSize(<const char*>walk.ruled[place].from_, walk.ruled[place].to - walk.ruled[place].from_)
+            for place in range(len(self.ruled))
+        ])
+        if found is not None and len(texts) <= LONGEST_KEPT:
+            self.kept[mixed % KEPT], self.mixed[mixed % KEPT] = (texts, found), mixed
+        return 0
+
+    cdef bint allows(self, tuple found, uint64_t seen) noexcept:
+        return found is not None and (not found[0] or seen & self.needed != 0)
+
+    cdef tuple ruling(self, message, fields):
+        """What the policy says about an object that follows the rules."""
+        found = self.known.get(tuple([(<dict>fields)[name] for name in self.ruled]))
+        return self.policy.learn(message) if found is None else found
+
+    cdef object said(self, message, PyObject* fields, PyObject* source, PyObject* text):
+        """The issues of a message that a policy allows; False where that is not known."""
+        cdef tw_put put
+        cdef PyObject* said = in_slot(message, self.said_at)
+        cdef tuple found
+        if source is NULL or text is NULL:
+            return False
+        if <object>source is not None:
+            return list(<tuple>said) if said is not NULL else False
+        if <object>text is not None or fields is NULL or not self.follows(<object>fields, &self.rules.rules, &put, False):
+            return False
+        if not put.clean or put.others:
+            return False
+        found = self.ruling(message, <object>fields)
+        return list(<tuple>found[1]) if self.allows(found, put.seen) else False
+
+    cdef int keep(self, message, tuple found) except -1:
+        """Notes that a message that was made has no more than these issues; whoever changes it drops that."""
+        change_slot(message, self.said_at, found[1])
+        change_slot(message, self.source_at, True)
+        return 0
 
     def made(self, fields, source, /):
         """The message over a sound object; source: its text, where writing it gives that again. None for any other."""
@@ -195,12 +308,12 @@ cdef class Codec:
         if not self.follows(fields, &self.rules.rules, &put, False):
             return None
         kind = self.kind_by(put.choice, put.seen)
-        if kind < 0 or not (self.wanted is None or put.writable or self.known[kind].lax):
+        if kind < 0 or not (self.wanted is None or put.writable or self.classes[kind].lax):
             return None
         return self.message(kind, fields, source, None, put.clean)
 
     def is_clean(self, message, /):
-        """True if a message by itself certainly has no issues."""
+        """True if a message by itself certainly has no issues, or the list of those that it certainly has."""
         cdef tw_put put
         cdef PyObject* fields
         cdef PyObject* source
@@ -208,13 +321,15 @@ cdef class Codec:
         if kind < 0:
             return False
         fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
+        if self.policy is not None:
+            return self.said(message, fields, source, in_slot(message, self.text_at))
         if fields is NULL:
             return in_slot(message, self.text_at) is not NULL  # not even read yet
         if self.doubtful is None and source is not NULL and <object>source is not None:
             return True
-        if not self.follows(<object>fields, self.known[kind].rules, &put, True) or not put.clean:
+        if not self.follows(<object>fields, self.classes[kind].rules, &put, True) or not put.clean:
             return False
-        return put.choice < 0 or (put.choice == kind and (put.writable or self.known[kind].lax))
+        return put.choice < 0 or (put.choice == kind and (put.writable or self.classes[kind].lax))
 
     def text(self, message, bint strict, /):
         """The text of a message that may certainly be written; None if a closer check is needed."""
@@ -235,15 +350,30 @@ cdef class Codec:
                 return None
         if type(<object>source) is str or type(<object>source) is bytes:
             return json_text_of(<object>source)
+        if type(<object>source) is int:
+            return json_counted_text(<object>text, <object>source)
+        if self.policy is not None and <object>text is None:
+            return self.written(message, <object>fields, kind, strict)
         return json_written(<object>fields, NESTING, ITEMS, False) if <object>text is None else tw_compacted(<object>text)
 
     cdef object written(self, message, fields, int kind, bint strict):
         """The text of a message that is checked while it is written."""
         cdef tw_put put
+        cdef tuple found
+        put.only_written = <object>in_slot(message, self.source_at) is True
         put.loose, put.secrets, put.chosen = self.loose, False, self.chosen
-        text = tw_put_text(&put, fields, self.known[kind].rules, NESTING, ITEMS)
+        text = tw_put_text(&put, fields, self.classes[kind].rules, NESTING, ITEMS)
         if text is None or (put.choice >= 0 and put.choice != kind):
             return None
+        if self.policy is not None:
+            if put.only_written:
+                return text
+            found = self.ruling(message, fields)
+            if found is None or not (put.clean and self.allows(found, put.seen)):
+                return text if found is not None and not strict else None
+            if not put.others:  # nothing but texts, which nobody changes
+                self.keep(message, found)
+            return text
         if strict and (
             (self.wanted is not None and not put.writable)
             or (not put.clean and self.doubtful is not None and self.doubtful(message))
@@ -287,6 +417,36 @@ cdef class Maker:
                 return <object>found
             fill_slot(message, self.fields_at, fields)
         return fields
+
+
+cdef class _Member:
+    """What ``member`` gives."""
+
+    cdef Maker made
+    cdef object name, put
+
+    def __get__(self, message, owner):
+        cdef PyObject* fields
+        cdef PyObject* found
+        if message is None:
+            return self
+        fields = in_slot(message, self.made.fields_at) if PyObject_TypeCheck(message, <PyTypeObject*>self.made.owner) else NULL
+        held = self.made(message) if fields is NULL else <object>fields
+        found = PyDict_GetItemWithError(held, self.name)
+        return None if found is NULL else <object>found
+
+    def __set__(self, message, value):
+        self.put(message, value)
+
+    def __delete__(self, message):
+        self.put(message, None)
+
+
+def member(made, name, put):
+    """An attribute that is a member of a message's object; see the pure twin."""
+    cdef _Member found = _Member.__new__(_Member)
+    found.made, found.name, found.put = made, name, put
+    return found
 
 
 cpdef object copied(value, other):

@@ -3,7 +3,8 @@
 cdef extern from "_native/json/draft.h":
     object json_written(object value, Py_ssize_t nesting, object items, bint canonical)
     object json_text_of(object source)
-    object json_counted_text(object source, Py_ssize_t count, unsigned int most)
+    size_t json_characters(object bytes)
+    object json_counted_text(object bytes, size_t counted)
     ctypedef struct json_draft:
         pass
     enum:

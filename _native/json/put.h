@@ -13,10 +13,12 @@ enum { TW_PUT_STEP = 16, TW_PUT_FRONT = 2 };
 typedef struct {
     json_draft draft;
     int only_judged;                         /* nothing is written */
+    int only_written;                        /* it is known to be good: its texts are not judged */
     int secrets;                             /* under TW_MARK_SECRETS, what looks like one is worth a closer look */
     int loose;                               /* tuples are arrays and subclasses of str texts; else nothing but list and str */
     int clean;                               /* as in tw_walk */
     int choice, agreed, lent, writable;
+    int others;                              /* there was a key without a rule */
     uint64_t seen;
     tw_rules **chosen;
     PyObject *later;                         /* an object of TW_RULE_CHOSEN that stood in front of the words, borrowed */
@@ -91,7 +93,14 @@ static inline int tw_put_is_good(tw_put *w, PyObject *value, const tw_rule *rule
     const uint8_t *p;
     int word;
     switch (rule->kind) {
-    case TW_RULE_TEXT: case TW_RULE_ANY: return 1;
+    case TW_RULE_TEXT: case TW_RULE_ANY: case TW_RULE_CHANNEL: return 1; /* channels are ruled, too */
+    case TW_RULE_SPACE: w->clean &= tw_is_plain_content(value); return 1;
+    case TW_RULE_UUID4:
+        w->clean &= PyUnicode_IS_ASCII(value) && tw_is_uuid4((const uint8_t *)PyUnicode_DATA(value), size);
+        return 1;
+    case TW_RULE_MOMENT:
+        w->clean &= PyUnicode_IS_ASCII(value) && tw_is_short_time((const uint8_t *)PyUnicode_DATA(value), size);
+        return 1;
     case TW_RULE_SPOKEN: case TW_RULE_SPOKEN_OR_NULL: case TW_RULE_SAID: case TW_RULE_LENT:
         w->lent |= rule->kind == TW_RULE_LENT;
         return size && PyUnicode_READ_CHAR(value, 0) > ' ' && PyUnicode_READ_CHAR(value, 0) != '<';
@@ -221,6 +230,7 @@ static TW_APART void tw_put_mark(tw_put *w, PyObject *value, int mark, Py_ssize_
 static int tw_put_value(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssize_t left)
 {
     if (rule->mark) tw_put_mark(w, value, rule->mark, left);
+    if (w->only_written && PyUnicode_Check(value)) return tw_put_string(w, value);
     if (tw_put_is_text(w, value)) {
         return tw_put_is_good(w, value, rule) ? tw_put_string(w, value) : JSON_DOUBT;
     }
@@ -262,6 +272,7 @@ static int tw_put_record(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t lef
         if (!tw_put_is_text(w, key)) return JSON_DOUBT;
         place = tw_put_place(t, key, last);
         if (place < 0) {
+            w->others = 1;
             if (!first && (status = tw_put_letter(w, ','))) return status;
             if ((status = tw_put_string(w, key)) || (status = tw_put_letter(w, ':'))) return status;
             status = tw_put_any(w, inner, left - 1);
@@ -289,7 +300,7 @@ static int tw_put_whole(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nest
     int status;
     w->clean = 1;
     w->choice = w->agreed = -1;
-    w->lent = w->writable = 0;
+    w->lent = w->writable = w->others = 0;
     w->later = NULL;
     status = tw_put_record(w, value, t, nesting);
     if (status != JSON_WRITTEN || !w->later) return status;

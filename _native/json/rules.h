@@ -7,6 +7,7 @@
 #include "bytes.h"
 #include "forms.h"
 #include "secrets.h"
+#include "_native/kick/content.h"
 
 /* The forms of values. json/codec.pyx names these in the same order. */
 enum { TW_RULE_ANY, TW_RULE_TEXT, TW_RULE_UUID, TW_RULE_TIME, TW_RULE_VERSION, TW_RULE_BOOLEAN, TW_RULE_COUNT,
@@ -21,13 +22,18 @@ enum { TW_RULE_ANY, TW_RULE_TEXT, TW_RULE_UUID, TW_RULE_TIME, TW_RULE_VERSION, T
        TW_RULE_AGREES,                       /* a word that has the same place as that one */
        TW_RULE_CHOSEN,
        TW_RULE_LENT,                         /* TW_RULE_SPOKEN, which the chosen object (`lent` of its rules) has not then */
+       TW_RULE_CHANNEL,                      /* "family/name" behind the sigil of KickLang */
+       TW_RULE_UUID4, TW_RULE_MOMENT, TW_RULE_SPACE, /* any text, worth a closer look if it is not a UUID of version 4, a
+                                                time without an offset, a Space document of one section */
        TW_RULE_DOUBT };
 
 /* Reasons for a closer look, though it be good: its being there, an "@" in it, what may be a secret. */
 enum { TW_MARK_LOOK = 1, TW_MARK_AT = 2, TW_MARK_SECRETS = 4,
-       TW_MARK_WRITING = 8 };                /* a value without which strict writing refuses a message, though it be good */
+       TW_MARK_WRITING = 8,                  /* a value without which strict writing refuses a message, though it be good */
+       TW_MARK_RULED = 16 };                 /* a text by which, with others of this mark, a policy decides */
 
 enum { TW_MOST_RULES = 32, TW_RULE_SLOTS = 128, TW_MOST_WORDS = 8, TW_MOST_FREE_KEYS = 256,
+       TW_MOST_RULED = 4,
        TW_MOST_DIGITS = 600 };               /* of an integer, which every interpreter reads */
 
 typedef struct tw_rules tw_rules;
@@ -36,6 +42,7 @@ typedef struct {
     const uint8_t *name;
     uint32_t size;
     uint8_t kind, nullable, mark, words;
+    uint8_t ruled;                           /* of TW_MARK_RULED: its place among them */
     uint8_t clean;                           /* a bit for each word that is not worth a closer look */
     tw_choice word[TW_MOST_WORDS];
     tw_rules *rules;                         /* of a record */
@@ -62,6 +69,9 @@ typedef struct {
     tw_rules **chosen;                       /* what TW_RULE_CHOSEN is for each word */
     const uint8_t *later;                    /* inside of an object of TW_RULE_CHOSEN that stood in front of the words */
     int writable;                            /* there was a value of TW_MARK_WRITING */
+    int others;                              /* there was a key without a rule, */
+    int shuffled;                            /* or one that stands in the table in front of the key before it */
+    struct { const uint8_t *from, *to; } ruled[TW_MOST_RULED]; /* the values of TW_MARK_RULED, with their quotes */
     uint64_t seen;                           /* a bit for each rule of the outermost object that had a value */
     int keys;                                /* how many keys without a rule the open objects have, */
     uint64_t hashes[TW_MOST_FREE_KEYS];      /* and their hashes */
@@ -345,6 +355,10 @@ static const uint8_t *tw_walk_text(tw_walk *w, const uint8_t *p, const tw_rule *
         if (rule->kind == TW_RULE_AGREES) w->agreed = word;
         return q;
     case TW_RULE_DIGEST: return tw_is_digest(p, size) ? q : NULL;
+    case TW_RULE_CHANNEL: return tw_is_written_channel(p, size) ? q : NULL;
+    case TW_RULE_UUID4: w->clean &= tw_is_uuid4(p, size); return q;
+    case TW_RULE_MOMENT: w->clean &= tw_is_short_time(p, size); return q;
+    case TW_RULE_SPACE: w->clean &= tw_is_plain_written(p, q - 1); return q;
     default: return NULL;
     }
 }
@@ -431,7 +445,7 @@ static const uint8_t *tw_walk_record(tw_walk *w, const uint8_t *p, tw_rules *t)
 {
     tw_met met;
     uint64_t seen = 0;
-    int closed = 0, last = 0;
+    int closed = 0, last = 0, behind = 0;
     met.start = w->keys;
     if (--w->left < 0) return NULL;
     p = tw_walk_skip(w, p);
@@ -443,13 +457,20 @@ static const uint8_t *tw_walk_record(tw_walk *w, const uint8_t *p, tw_rules *t)
         if (place < 0) {
             if (tw_walk_key(w, p + 1, &p, &met) < 0) return NULL;
             p = tw_walk_any(w, p, 0, 0);
+            w->others = 1;
+            behind = TW_MOST_RULES;
         } else {
+            const tw_rule *rule = &t->rule[place];
+            const uint8_t *start;
             if (seen >> place & 1) return NULL;
             seen |= (uint64_t)1 << place;
-            last = place + 1;
-            p = tw_walk_skip(w, p + t->rule[place].size + 2);
+            w->shuffled |= place < behind;
+            last = behind = place + 1;
+            p = tw_walk_skip(w, p + rule->size + 2);
             if (p >= w->end || *p != ':') return NULL;
-            p = tw_walk_value(w, tw_walk_skip(w, p + 1), &t->rule[place]);
+            start = tw_walk_skip(w, p + 1);
+            p = tw_walk_value(w, start, rule);
+            if (rule->mark & TW_MARK_RULED) w->ruled[rule->ruled].from = start, w->ruled[rule->ruled].to = p;
         }
         if (!p || !(p = tw_walk_next(w, p, '}', &closed))) return NULL;
     }
@@ -481,7 +502,7 @@ static TW_UNUSED int tw_follows(tw_walk *w, const uint8_t *p, size_t size, tw_ru
 {
     w->end = p + size;
     w->own = w->clean = 1;
-    w->low_escapes = w->lent = w->keys = w->writable = 0;
+    w->low_escapes = w->lent = w->keys = w->writable = w->others = w->shuffled = 0;
     w->choice = w->agreed = -1;
     w->later = NULL;
     p = tw_walk_skip(w, p);

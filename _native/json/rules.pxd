@@ -12,8 +12,13 @@ cdef extern from "_native/json/rules.h":
         unsigned char nullable
         unsigned char mark
         unsigned char words
+        unsigned char ruled
         tw_choice word[8]
         tw_rules* rules
+    enum: TW_MARK_RULED, TW_MOST_RULED
+    ctypedef struct tw_span:
+        const unsigned char* from_ "from"
+        const unsigned char* to
     ctypedef struct tw_walk:
         size_t key
         int left
@@ -22,6 +27,9 @@ cdef extern from "_native/json/rules.h":
         bint writable
         int choice
         tw_rules** chosen
+        bint others
+        bint shuffled
+        tw_span ruled[4]
         uint64_t seen
     void tw_rules_begin(tw_rules* rules)
     tw_rule* tw_rules_add(tw_rules* rules, const char* name, size_t size, int kind, bint must)

@@ -259,28 +259,32 @@ static PyObject *json_unpacked(const unsigned char *p, const unsigned char *end,
     return text;
 }
 
+/* How many characters the text of bytes of good UTF-8 has, and the greatest of the bytes. */
+static inline size_t json_characters(PyObject *bytes) {
+    const unsigned char *p = (const unsigned char *)PyBytes_AS_STRING(bytes);
+    unsigned char greatest;
+    const size_t count = (size_t)json_count(p, p + PyBytes_GET_SIZE(bytes), &greatest);
+    return count << 8 | greatest;
+}
+
+/* The text of bytes of which these were counted. */
+static inline PyObject *json_counted_text(PyObject *bytes, size_t counted) {
+    const unsigned char *p = (const unsigned char *)PyBytes_AS_STRING(bytes);
+    const unsigned greatest = counted & 0xFF;
+    return json_unpacked(p, p + PyBytes_GET_SIZE(bytes), (Py_ssize_t)(counted >> 8),
+                         greatest < 0x80 ? 127 : greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
+}
+
 /* The text of what was read, bytes that are known to be good UTF-8, or a str. */
 static inline PyObject *json_text_of(PyObject *source) {
-    const unsigned char *p, *end;
-    unsigned char greatest;
-    Py_ssize_t count;
+    const unsigned char *p;
     if (!PyBytes_CheckExact(source)) {
         Py_INCREF(source);
         return source;
     }
     p = (const unsigned char *)PyBytes_AS_STRING(source);
-    end = p + PyBytes_GET_SIZE(source);
-    if (tw_is_ascii(p, (size_t)(end - p))) return json_unpacked(p, end, end - p, 127);
-    count = json_count(p, end, &greatest);
-    return json_unpacked(p, end, count, greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
-}
-
-/* The same of bytes of which the reader has counted the characters. */
-static inline PyObject *json_counted_text(PyObject *source, Py_ssize_t count, Py_UCS4 most) {
-    const unsigned char *p;
-    if (!PyBytes_CheckExact(source)) return json_text_of(source);
-    p = (const unsigned char *)PyBytes_AS_STRING(source);
-    return json_unpacked(p, p + PyBytes_GET_SIZE(source), count, most);
+    if (!tw_is_ascii(p, (size_t)PyBytes_GET_SIZE(source))) return json_counted_text(source, json_characters(source));
+    return json_unpacked(p, p + PyBytes_GET_SIZE(source), PyBytes_GET_SIZE(source), 127);
 }
 
 #endif

@@ -357,7 +357,7 @@ def own_decode(name: str) -> tuple[Any, Any]:
 def _own_class(cls: type) -> tuple[Any, Any, Any, Any] | None:
     """encode and check of the wire of a class of turnwire, and what its core has for most messages, None without it:
     (message, strict) -> the text, or None for what encode is to write; and (message) -> True if check certainly finds
-    nothing. None for any other class: what is registered may be forgotten."""
+    nothing, or the list of what it certainly finds. None for any other class: what is registered may be forgotten."""
     name = wire_of_class(cls) if cls.__module__.startswith("turnwire.") else None
     if name is None:
         return None

@@ -167,7 +167,7 @@ def taken_well(package: Any, wire: str, data: str | bytes) -> bool | None:
 def is_lazy(message: Any) -> bool:
     """True if the object of a message is still to be made."""
     try:
-        lazy_object.LazyObject.__dict__["_fields"].__get__(message)
+        lazy_object.HeldText.__dict__["_fields"].__get__(message)
     except AttributeError:
         return True
     return False

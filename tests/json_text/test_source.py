@@ -11,6 +11,7 @@ import re
 import pytest
 
 from tests.conftest import raised
+from tests.cores import Envelopes
 from turnwire import kick, sap
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError
@@ -255,8 +256,8 @@ def test_envelopes_that_were_changed_are_written_anew(change, sender, kind):
 @pytest.mark.parametrize("kind", READ)
 @pytest.mark.parametrize("number", FLOATS)
 @pytest.mark.parametrize("sender", ["Executor", "Orchestrator"])
-def test_floats_of_kicklang_are_written_as_they_were_read(core, number, sender, kind):
-    wire = core("kick.envelope")
+def test_floats_of_kicklang_are_written_as_they_were_read(backend, number, sender, kind):
+    wire = Envelopes(backend)
     text = (KICK % sender)[:-1] + f', "more" :[ {number} ]}}'
     wanted = text.replace(', "more" :[ ', ',"more":[').replace(" ]", "]")
     envelope = wire.decode(kind(text))

@@ -7,17 +7,13 @@ from types import ModuleType
 
 import pytest
 
-from tests.kick import traffic
-from turnwire.kick import channels, checklist, codec, space
+from tests.cores import package_on
+from turnwire.kick import space
 
 
 @pytest.fixture
-def twin(core: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+def twin(backend: str, core: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> str:
     """Puts the core modules of the backend under test into the package; its name."""
     monkeypatch.setattr(space, "_core", core("kick.format"))
-    monkeypatch.setattr(codec, "_core", core("kick.envelope"))
-    for module in (codec, request.module, channels, checklist, traffic):
-        for name in ("decode", "encode", "check", "Envelope"):  # the package hands out those of its own core
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, getattr(core("kick.envelope"), name))
+    package_on(backend, "kick", monkeypatch)
     return core("kick.format").__name__

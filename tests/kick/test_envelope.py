@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,9 +12,9 @@ from hypothesis import given, strategies as st
 
 from tests import vectors
 from tests.conftest import BACKENDS, needs_both, raised
+from tests.cores import Envelopes
 from tests.nslip.twins import outcome
 from turnwire import kick
-from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, RuleError
 from turnwire.json.times import is_timestamp
@@ -163,8 +161,8 @@ def test_lone_surrogate_is_not_written(twin: str) -> None:
     assert raised(EncodeError, encode, envelope, strict=False).reason == "lone_surrogate"
 
 
-def test_a_field_that_is_deleted_is_none_and_is_refused(core: Callable[[str], ModuleType]) -> None:
-    module = core("kick.envelope")
+def test_a_field_that_is_deleted_is_none_and_is_refused(backend: str) -> None:
+    module = Envelopes(backend)
     for name in FIELDS:
         envelope = module.decode(json.dumps(SEED))
         delattr(envelope, name)
@@ -175,8 +173,8 @@ def test_a_field_that_is_deleted_is_none_and_is_refused(core: Callable[[str], Mo
         del module.decode(json.dumps(SEED)).nothing
 
 
-def test_what_an_envelope_is_filled_with_anew_is_judged(core: Callable[[str], ModuleType]) -> None:
-    module = core("kick.envelope")
+def test_what_an_envelope_is_filled_with_anew_is_judged(backend: str) -> None:
+    module = Envelopes(backend)
     envelope = module.decode(json.dumps(SEED))
     envelope.__init__(*[{**SEED, "id": "1"}.get(name) for name in FIELDS])
     assert [issue.where for issue in module.check(envelope)] == ["/id"]
@@ -206,7 +204,7 @@ def test_schema() -> None:
         assert case["kind"] != "error" or not good.is_valid(case["fields"])
 
 
-def told(core: ModuleType, data: str | bytes) -> Any:
+def told(core: Envelopes, data: str | bytes) -> Any:
     """A core's view of a text: all that the envelope says, how it is written, what is to be said about it."""
 
     def whole() -> Any:
@@ -220,8 +218,7 @@ def told(core: ModuleType, data: str | bytes) -> Any:
     return outcome(whole)
 
 
-NATIVE = core_module(BACKENDS[0], "kick.envelope")
-PURE = import_module("turnwire.kick._envelope_py")
+NATIVE, PURE = Envelopes(BACKENDS[0]), Envelopes("pure")
 
 
 def judged_alike(**changes: str) -> list[Any]:
@@ -361,7 +358,7 @@ def bent(numbers: random.Random) -> str:
 
 @needs_both
 def test_the_twins_read_the_same() -> None:
-    native, pure = (core_module(name, "kick.envelope") for name in ("native", "pure"))
+    native, pure = NATIVE, PURE
     numbers, good = random.Random(7), 0
     for _ in range(2000):
         text = bent(numbers)
@@ -375,7 +372,7 @@ def test_the_twins_read_the_same() -> None:
 @needs_both
 def test_sections_and_what_is_in_front_written_in_any_way() -> None:
     """Each sigil and each byte order mark as itself or as an escape, at the start, at a line's start and within."""
-    native, pure = (core_module(name, "kick.envelope") for name in ("native", "pure"))
+    native, pure = NATIVE, PURE
     sigils = ("⫻", "\\u2afb", "⫺", "\\u2afa", "\\n2afb")
     contents = [
         f"{front}{first}{header}{newline}{between}{second}{following}"
@@ -399,7 +396,7 @@ def test_sections_and_what_is_in_front_written_in_any_way() -> None:
 
 @needs_both
 def test_what_is_set_is_judged() -> None:
-    native = import_module("turnwire._native.kick.envelope")
+    native = NATIVE
     text = json.dumps(SEED, ensure_ascii=False, separators=(",", ":"))
     for name, value in (("id", "x"), ("timestamp", "x"), ("content", "x"), ("correlation_id", "x"), ("sender", 3)):
         envelope = native.decode(text)
@@ -417,7 +414,7 @@ def test_what_is_set_is_judged() -> None:
 
 @needs_both
 def test_unknown_keys_are_written_and_told_of() -> None:
-    native, pure = (core_module(name, "kick.envelope") for name in ("native", "pure"))
+    native, pure = NATIVE, PURE
     deep: Any = 1
     for _ in range(LIMITS.nesting):
         deep = [deep]
@@ -438,3 +435,38 @@ def test_unknown_keys_are_written_and_told_of() -> None:
                 found.append([issues, *(outcome(core.encode, envelope, strict) for strict in (True, False))])
             assert found[0] == found[1], extra
             assert any(issue.reason == "unknown_key" for issue in found[0][0])
+
+
+@needs_both
+def test_what_the_policy_says_is_said_again_whoever_speaks_and_however_that_is_written() -> None:
+    names = [
+        "WePlan",
+        "We\\u0050lan",
+        "Nobody",
+        "No\\u0062ody",
+        "n" * 600,
+        "レ" * 99,
+        "\\ud83d\\ude00",
+        ORCHESTRATOR,
+        "",
+    ]
+    for text in (json.dumps(one, ensure_ascii=False) for one in (SEED, REPORT, {**REPORT, "correlation_id": OTHER})):
+        for field in ("sender", "receiver", "channel"):
+            value = json.dumps(json.loads(text)[field], ensure_ascii=False)
+            for name in [*names, ORCHESTRATOR, "⫻report/status", "\\u2afbreport/status", "⫻report/other"] * 2:
+                changed = text.replace(f'"{field}": {value}', f'"{field}": "{name}"')
+                assert told(NATIVE, changed) == told(PURE, changed), changed
+
+
+def test_an_envelope_that_was_made_is_judged_again_when_it_is_changed(backend: str) -> None:
+    wire = Envelopes(backend)
+    envelope = kick.Envelope(**REPORT, correlation_id=OTHER)  # type: ignore[arg-type]
+    for _ in range(2):
+        assert wire.check(envelope) == [] and json.loads(wire.encode(envelope)) == {**REPORT, "correlation_id": OTHER}
+    envelope.correlation_id = None
+    assert [issue.reason for issue in wire.check(envelope)] == ["missing_correlation_id"]
+    raised(EncodeError, wire.encode, envelope)
+    envelope.correlation_id = OTHER
+    envelope.extra["more"] = [1]
+    assert wire.encode(envelope).endswith(f'"{OTHER}","more":[1]}}')
+    assert [issue.reason for issue in wire.check(envelope)] == ["unknown_key"]

@@ -16,7 +16,7 @@ from turnwire.csp.messages import AnyBlock, CspMessage, Patch, made_block
 from turnwire.csp.spec import BLOCK_WORD, Intent
 from turnwire.errors import Issue, Reason
 from turnwire.kick.codec import Envelope
-from turnwire.kick.envelope_methods import channel_parts
+from turnwire.kick.messages import channel_parts
 from turnwire.kick.rules import DEFAULT_POLICY, allows
 from turnwire.kick.sections import has_section
 from turnwire.kick.space import first_section, is_answer

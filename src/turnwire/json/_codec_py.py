@@ -16,8 +16,9 @@ class Row(NamedTuple):
 
     kind: one of the kinds of ``_native/json/rules.h``, in lower case. must: whether its absence is a fault. mark:
     "look" (its being there is worth a closer look), "at" (an "@" in it is), "secrets" (what looks like one is),
-    "writing" (strict writing needs it), "lent" (it may stand in the header instead) or "". words: its closed set;
-    clean: those that are not worth a closer look, if not all are. inner: the rules of a record.
+    "writing" (strict writing needs it), "ruled" (a policy decides by it), "lent" (it may stand in the header instead)
+    or "". words: its closed set; clean: those that are not worth a closer look, if not all are. inner: the rules of a
+    record.
     """
 
     name: str
@@ -56,6 +57,20 @@ class Kind(NamedTuple):
     lax: bool = False
 
 
+class Policy(NamedTuple):
+    """What decides by some fields of a message, in the order of their rows: by those that are marked "ruled".
+
+    known: their values -> whether it wants the field ``needed``, and what it remarks; for what it allows. learn: gives
+    that for a message, None for what it does not allow. slot: where a message holds the remarks.
+    """
+
+    fields: tuple[str, ...]
+    known: dict[tuple[Any, ...], tuple[bool, tuple[Any, ...]]]
+    needed: str
+    learn: Callable[[Any], tuple[bool, tuple[Any, ...]] | None]
+    slot: Any
+
+
 class Codec:
     """Reads, judges and writes messages of which surely no rule has anything to say.
 
@@ -66,6 +81,9 @@ class Codec:
             takes the text and the limits.
         wanted: (the object, its field) that strict writing needs, where ``rules`` mark one so.
         doubtful: tells whether strict writing may refuse or change a sound message that is worth a closer look.
+        policy: what else decides whether there is something to say. Keys without a rule, and texts that are not as they
+            are written, are then for the wire; of a text whose keys are in the order of the rules a message holds the
+            text alone, whatever there is to say.
 
     ``_source`` of a message is None if something may have to be said; else True, or the text that it was read from,
     where writing gives just that.
@@ -79,6 +97,7 @@ class Codec:
         *,
         wanted: Any = None,
         doubtful: Any = None,
+        policy: Policy | None = None,
     ) -> None:
         """Takes what the compiled twin takes."""
 
@@ -88,8 +107,8 @@ class Codec:
     def made(self, fields: dict[str, Any], source: str | bytes | None, /) -> Any:
         """The message over an object; source: its text, where writing it gives that again."""
 
-    def is_clean(self, message: Any, /) -> bool:
-        """True if a message by itself certainly has no issues."""
+    def is_clean(self, message: Any, /) -> Any:
+        """True if a message by itself certainly has no issues, or the list of those that it certainly has."""
         return False
 
     def text(self, message: Any, strict: bool, /) -> Any:
@@ -138,6 +157,12 @@ class Maker:
             except AttributeError:
                 self.fields.__set__(message, fields)
         return fields
+
+
+def member(made: Any, name: str, put: Callable[[Any, Any], None]) -> Any:
+    """An attribute of messages that is a member of their object, None where there is none: ``made`` gives the object,
+    ``put`` sets the member, to None where it is deleted."""
+    return property(lambda message: made(message).get(name), put, lambda message: put(message, None))
 
 
 def copied(value: Any, other: Callable[[Any], Any]) -> Any:

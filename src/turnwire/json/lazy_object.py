@@ -15,21 +15,33 @@ else:
     _core = _backend.load("json.codec")
 
 copied = _core.copied
+member = _core.member
 
 
-class LazyObject:
+class HeldText:
     """A message over its JSON object, or over the text that was read until somebody asks for the object."""
 
     __slots__ = ("_fields", "_text", "_source")
-    __hash__ = None  # type: ignore[assignment]
     _fields: dict[str, Any]
     _text: str | bytes | None
     """The text of a message that was read, until something that can be changed is handed out or set; else None."""
-    _source: str | bytes | bool | None
-    """Of a message that was read and of which no rule says anything, until then: True, or its text, where writing it
-    gives just that; else None."""
+    _source: str | bytes | int | None
+    """Of a message of which no rule says anything, until then: True, or its text, where writing it gives just that, or
+    how many characters that text has, for the codec; else None."""
     _made: ClassVar[Callable[[Any], dict[str, Any]]]
     """Gives the object, and makes it first where it has to: see :func:`maker`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_fields":  # it is still to be made
+            return type(self)._made(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+
+class LazyObject(HeldText):
+    """One whose object is handed out."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Self:
@@ -51,11 +63,6 @@ class LazyObject:
         set_fields(self, fields)
         forget_text(self)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_fields":  # it is still to be made
-            return type(self)._made(self)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LazyObject) or type(self) is not type(other):
             return NotImplemented
@@ -64,22 +71,22 @@ class LazyObject:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._text is None:
             return type(self).of, (self._fields,)
-        return _of_text, (type(self), self._text, self._source)
+        return of_text, (type(self), self._text, self._source)
 
 
-set_fields = LazyObject.__dict__["_fields"].__set__
+set_fields = HeldText.__dict__["_fields"].__set__
 """Puts an object under a message, without the way over ``__setattr__``."""
-set_source = LazyObject.__dict__["_source"].__set__
-set_text = LazyObject.__dict__["_text"].__set__
+set_source = HeldText.__dict__["_source"].__set__
+set_text = HeldText.__dict__["_text"].__set__
 
 
-def forget_text(message: LazyObject) -> None:
+def forget_text(message: HeldText) -> None:
     """Drops the text of a message that was changed, or of which something that can be changed was handed out."""
     set_source(message, None)
     set_text(message, None)
 
 
-def _of_text(cls: type[LazyObject], text: str | bytes, source: str | bytes | bool | None) -> LazyObject:
+def of_text(cls: type[HeldText], text: str | bytes, source: str | bytes | int | None) -> HeldText:
     """A copy of a message that was read and has not changed."""
     made = cls.__new__(cls)
     set_text(made, text)
@@ -88,13 +95,18 @@ def _of_text(cls: type[LazyObject], text: str | bytes, source: str | bytes | boo
     return made
 
 
-def maker(wire: str, keys: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
+def maker(
+    wire: str, keys: tuple[str, ...], after: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> Callable[[Any], dict[str, Any]]:
     """Return a function that gives the object of a message, and makes it if the message holds its text only.
 
-    ``wire`` and ``keys``: how the text is read, as for :func:`turnwire.json.text.reader`. All who ask get the same
+    ``wire`` and ``keys``: how the text is read, as for :func:`turnwire.json.text.reader`. after: what is done with the
+    object then. All who ask get the same
     object, on whatever thread. Raises AttributeError for a message that has neither.
     """
-    return _core.Maker(LazyObject.__dict__["_fields"], LazyObject.__dict__["_text"], reader(wire, keys).read)
+    read = reader(wire, keys).read
+    whole = read if after is None else lambda text: after(read(text))
+    return _core.Maker(HeldText.__dict__["_fields"], HeldText.__dict__["_text"], whole)
 
 
 def plain(value: Any) -> Any:

@@ -107,7 +107,7 @@ SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
     decode=read_record,
-    fault=Deferred("turnwire.kick.envelope_methods", "field_fault"),
+    fault=Deferred("turnwire.kick.messages", "field_fault"),
     common={"kind": ("column", "type"), "conversation": ("column", "correlation_id"), "subject": ("column", "subject")},
     documents=DOCUMENTS,
 )
@@ -121,7 +121,7 @@ _FAILS = frozenset({"⫻report/error", "⫻report/reject"})
 def work(record: bytes) -> Work | None:
     """The place of the first section of an envelope's content, and whether a report ends the work there; None for what
     is not an envelope."""
-    from turnwire.kick.envelope_methods import channel_parts
+    from turnwire.kick.messages import channel_parts
     from turnwire.kick.space import first_line, is_answer, task_name
 
     try:

@@ -156,5 +156,5 @@ def _built(
     now = timestamp or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     kind = _TYPES.get(channel.partition("/")[0], "Query")
     envelope = Envelope(id or str(uuid4()), now, sender, receiver, kind, SIGIL + channel, content, correlation_id)
-    codec._core.encode(envelope, policy=policy)
+    codec.encode(envelope, policy=policy)
     return envelope

@@ -16,8 +16,8 @@ from turnwire.checklists import Checklist, Clause, Specification, Untested, by_r
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.json.times import seconds
 from turnwire.kick.codec import Envelope, check
-from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.faults import SPACE_WORDS
+from turnwire.kick.messages import channel_parts
 from turnwire.kick.monitor import Event, Monitor
 from turnwire.kick.rules import DEFAULT_POLICY, Policy
 from turnwire.kick.space import Space, is_document, parse_space

@@ -19,7 +19,7 @@ from turnwire.checklists import Recent
 from turnwire.errors import Issue, Reason, expect
 from turnwire.json.times import seconds
 from turnwire.kick import codec  # for its core, which tests exchange
-from turnwire.kick.envelope_methods import channel_parts
+from turnwire.kick.messages import channel_parts
 from turnwire.kick.rules import DEFAULT_POLICY, Policy, allows
 from turnwire.kick.space import first_line, first_section, is_answer, task_name
 from turnwire.kick.spec import (
@@ -294,9 +294,9 @@ class Monitor:
         now: the host's time in seconds, which must never decrease. Without it, deadlines start at the envelope's own
         timestamp, and only :meth:`overdue` reports overdue work.
         """
-        expect(envelope, codec._core.Envelope, "a monitor accepts only envelopes")
+        expect(envelope, codec.Envelope, "a monitor accepts only envelopes")
         events: list[Event] = []
-        self.feed_checked(envelope, now, codec._core.check(envelope, self.policy), events.append)
+        self.feed_checked(envelope, now, codec.check(envelope, self.policy), events.append)
         return events
 
     def feed_checked(

@@ -16,13 +16,13 @@ from turnwire.contract import cached_if_short
 from turnwire.errors import DecodeError, Issue, Reason, RuleError, expect
 from turnwire.json.faults import pointer_step
 from turnwire.json.times import is_timestamp
-from turnwire.kick.envelope_methods import channel_parts
+from turnwire.kick.messages import channel_parts, others
 from turnwire.kick.sections import has_section
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import BAD_TYPE, BROADCAST, DEFAULT_ROWS, FIELDS, ROLES, RULES, SIGIL, TYPES, WIRE
 
 if TYPE_CHECKING:
-    from turnwire.kick.codec import Envelope
+    from turnwire.kick.messages import Envelope
 
 
 class Row(NamedTuple):
@@ -304,7 +304,7 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
     if correlation is not None and not missing and not is_uuid4(correlation):
         text = f"{correlation!r} is not a UUID of version 4"
         issues.append(Issue(Reason.CORRELATION_ID_NOT_UUID4, "/correlation_id", "warning", text))
-    return issues + [unknown_key(key) for key in envelope._extra or ()]
+    return issues + [unknown_key(key) for key in others(envelope)]
 
 
 _HALF = re.compile("[\ud800-\udfff]")

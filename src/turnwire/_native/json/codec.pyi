@@ -3,5 +3,6 @@ from turnwire.json._codec_py import (
     Maker as Maker,
     Rules as Rules,
     copied as copied,
+    member as member,
     quiet as quiet,
 )

@@ -1,28 +1,26 @@
-"""Methods of Envelope, once for both twins: the class that both take their methods from."""
+"""Envelopes: their class, over the JSON object of one, and what makes an object an envelope."""
 
 from __future__ import annotations
 
 import re
+from _thread import RLock
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from turnwire import message as contract
 from turnwire.contract import cached_if_short
 from turnwire.errors import Reason
-from turnwire.json import text as json_text
 from turnwire.json.faults import kind_of
+from turnwire.json.lazy_object import HeldText, forget_text, maker, member, of_text, set_fields, set_text
+from turnwire.json.text import refusal
 from turnwire.json.times import seconds
-from turnwire.kick.faults import encode_fault
 from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE, MessageType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
     from typing import Self, TypedDict, Unpack
 
     from turnwire.contract import Refusal
-    from turnwire.errors import Issue
-    from turnwire.kick.rules import Policy
     from turnwire.kick.space import Space
 
     class Changes(TypedDict, total=False):
@@ -54,34 +52,41 @@ def channel_parts(channel: str) -> tuple[str | None, str | None]:
 _CHANNEL = re.compile(rf"{SIGIL}([^\s{SIGIL}/]+)/([^\s{SIGIL}]+)")
 
 
-def state(envelope: Any) -> tuple[Any, ...]:
+def others(envelope: Envelope) -> dict[str, Any]:
+    """The unknown keys of an envelope and their values, without the right to change them."""
+    if envelope._extra is not None:
+        return envelope._extra
+    fields = fields_of(envelope)
+    return {} if fields.keys() <= _ALL else {name: value for name, value in fields.items() if name not in _ALL}
+
+
+def state(envelope: Envelope) -> tuple[Any, ...]:
     """The fields and a copy of ``extra``, in the order of the constructor."""
-    return (*(getattr(envelope, name) for name in FIELDS), dict(envelope._extra or ()))
+    return (*map(fields_of(envelope).get, FIELDS), dict(others(envelope)) or None)
 
 
-def members(envelope: Any) -> dict[str, Any]:
+def members(envelope: Envelope) -> dict[str, Any]:
     """The JSON object of an envelope, whose values are those of the envelope itself."""
-    result = {name: getattr(envelope, name) for name in FIELDS}
-    result["type"] = str(envelope.type) if isinstance(envelope.type, str) else envelope.type
-    if envelope.correlation_id is None:
-        del result["correlation_id"]
-    for key, value in (envelope._extra or {}).items():
-        result.setdefault(key, value)
+    result = dict(fields_of(envelope))
+    for name, value in others(envelope).items():
+        result.setdefault(name, value)
+    if isinstance(result["type"], str):
+        result["type"] = str(result["type"])
     return result
 
 
-def _handed_out(envelope: Any) -> Any:
+def forget(envelope: Envelope) -> None:
+    """Drops the text of an envelope that was changed, or of which something that can be changed was handed out."""
+    forget_text(envelope)
+    if envelope._extra is not None:  # the object alone is not all of it
+        set_text(envelope, "")
+
+
+def _handed_out(envelope: Envelope) -> Envelope:
     """An envelope the values of whose ``extra`` others get, who may change what is in them."""
-    if envelope._extra:
-        envelope.extra  # noqa: B018  (asking for it is what counts)
+    if others(envelope):
+        forget(envelope)
     return envelope
-
-
-def _of_text(cls: Any, values: tuple[Any, ...], text: str) -> Any:
-    """A copy of an envelope that was read and has not changed."""
-    made = cls(*values)
-    made._keep(text)
-    return made
 
 
 def field_fault(fields: Mapping[str, Any]) -> Refusal | None:
@@ -107,43 +112,28 @@ def field_fault(fields: Mapping[str, Any]) -> Refusal | None:
 _ALL = frozenset(FIELDS)
 
 
-def built(
-    cls: Any, fields: Mapping[str, Any], data: Any = None, text: str | bytes | None = None, own: bool = False
-) -> Any:
+def _typed(fields: dict[str, Any]) -> dict[str, Any]:
+    fields["type"] = TYPES[fields["type"]]
+    return fields
+
+
+def built(cls: type[Envelope], fields: Mapping[str, Any], data: Any = None, text: str | bytes | None = None) -> Any:
     """The envelope of a JSON object that was read from ``data``. Raises DecodeError for the first field that is missing
     or wrong, at its value, or at the object's brace.
 
-    text: of the object, which is kept where its keys are in the order of writing; own: which writing gives as it is.
+    text: of the object, which is kept where its keys are in the order of writing.
     """
     if (fault := field_fault(fields)) is not None:
-        raise json_text.refusal(data, WIRE, *fault)
-    extra = {} if fields.keys() <= _ALL else {key: value for key, value in fields.items() if key not in _ALL}
-    envelope = cls(*map(fields.get, FIELDS), extra)
-    if text is not None and list(fields) == [*filter(fields.__contains__, FIELDS), *extra]:
-        envelope._keep(text, own)
+        raise refusal(data, WIRE, *fault)
+    whole = {name: fields[name] for name in FIELDS if name in fields}
+    if len(whole) < len(fields):
+        whole.update((name, fields[name]) for name in fields if name not in _ALL)
+    envelope = cls.__new__(cls)
+    set_fields(envelope, _typed(whole))
+    forget_text(envelope)
+    if text is not None and list(fields) == list(whole):
+        set_text(envelope, text)
     return envelope
-
-
-def envelope_text(envelope: Any, cls: type, check: Callable[..., list[Issue]], strict: bool, policy: Policy) -> str:
-    """The text of an envelope that a core does not write at once, or why there is none; ``cls`` and ``check`` are the
-    core's. See :func:`turnwire.kick.codec.encode`."""
-    from turnwire.kick.space import Space
-
-    if not isinstance(envelope, cls):
-        if isinstance(envelope, Space):
-            return envelope.text(strict=strict)
-        raise encode_fault(Reason.WRONG_TYPE, f"encode expects an Envelope, not {type(envelope).__name__}")
-    if strict:
-        for reason, where, severity, text in check(envelope, policy):
-            if severity == "warning":
-                raise encode_fault(reason, text, str(where))
-    unchanged: str | None = envelope._unchanged()  # type: ignore[attr-defined]
-    fields = members(envelope)
-    if not strict:
-        fault = field_fault(fields)
-        if fault is not None:
-            raise encode_fault(*fault)
-    return json_text.write(fields, WIRE) if unchanged is None else unchanged
 
 
 ANNOTATIONS: dict[str, Any] = {
@@ -154,11 +144,30 @@ ANNOTATIONS: dict[str, Any] = {
 }
 """The attributes of an envelope and their types."""
 
+_splitting = RLock()
 
-class EnvelopeMethods(contract.Message):
-    """The contract of messages for Envelope; its sender and receiver are fields of its own."""
 
+class Envelope(HeldText, contract.Message):
+    """One message between agents (section 001).
+
+    Args:
+        id: UUID v4. timestamp: ISO 8601 date and time. sender, receiver: roles, the receiver also "Broadcast".
+        type: a :class:`MessageType` or its string. channel: ``⫻family/name``. content: a Space document.
+        correlation_id: the id of the request that this answers, or None.
+        extra: unknown keys and their JSON values, kept and written back.
+
+    Mutable. Values are validated by ``check`` and ``encode``, not when they are set.
+    """
+
+    __slots__ = ("__weakref__", "_extra", "_parsed", "_remarks")
+    __wire__ = WIRE
+    __match_args__ = ("id", "timestamp", "sender", "receiver", "type", "channel", "content", "correlation_id")
     __hash__ = None  # type: ignore[assignment]
+    _extra: dict[str, Any] | None
+    """The unknown keys, once they were handed out or given; until then they are in the object."""
+    _parsed: tuple[Any, Space] | None
+    _remarks: tuple[Any, ...]
+    """What the policy of the specification says, for the codec."""
     if TYPE_CHECKING:
         id: str
         timestamp: str
@@ -168,12 +177,7 @@ class EnvelopeMethods(contract.Message):
         channel: str
         content: str
         correlation_id: str | None
-        extra: dict[str, Any]
-        _extra: Any  # the same or None, without the right to change it
-        _unchanged: Callable[[], str | None]
-        _parsed: Any
     else:
-        __slots__ = ()
         __annotations__ = ANNOTATIONS
 
     def __init__(
@@ -188,18 +192,36 @@ class EnvelopeMethods(contract.Message):
         correlation_id: str | None = None,
         extra: dict[str, Any] | None = None,
     ) -> None:
-        self.id = id
-        self.timestamp = timestamp
-        self.sender = sender
-        self.receiver = receiver
-        self.type = message_type(type)
-        self.channel = channel
-        self.content = content
-        self.correlation_id = correlation_id
-        self.extra = {} if extra is None else extra
-        self._parsed = None
+        values = (id, timestamp, sender, receiver, message_type(type), channel, content, correlation_id)
+        fields = dict(zip(FIELDS, values, strict=True))
+        if correlation_id is None:
+            del fields["correlation_id"]
+        set_fields(self, fields)
+        self._extra, self._parsed = extra, None
+        forget(self)
 
-    __init__.__qualname__ = "Envelope.__init__"
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_extra", "_parsed"):  # as yet
+            return None
+        return HeldText.__getattr__(self, name)
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """Unknown keys and their JSON values."""
+        with _splitting:
+            if self._extra is None:
+                extra, fields = others(self), fields_of(self)
+                if extra:
+                    set_fields(self, {name: fields[name] for name in fields if name in _ALL})
+                self._extra = extra
+            forget(self)
+            return self._extra
+
+    @extra.setter
+    def extra(self, extra: dict[str, Any]) -> None:
+        with _splitting:
+            self.extra  # noqa: B018  (they are no longer in the object)
+            self._extra = extra
 
     wire = contract.constant(WIRE)
     kind = contract.column("type", contract.name_of, "``type``.")
@@ -218,10 +240,10 @@ class EnvelopeMethods(contract.Message):
         """The content as a Space document, read leniently on first access."""
         from turnwire.kick.space import parse_space
 
-        if self._parsed is None or self._parsed[0] is not self.content:  # kept until that is another string
-            self._parsed = self.content, parse_space(self.content, mode="lenient")
-        found: Space = self._parsed[1]
-        return found
+        content = self.content
+        if self._parsed is None or self._parsed[0] is not content:  # kept until that is another string
+            self._parsed = content, parse_space(content, mode="lenient")
+        return self._parsed[1]
 
     @property
     def family(self) -> str | None:
@@ -265,5 +287,30 @@ class EnvelopeMethods(contract.Message):
         return type(self)(*state(_handed_out(self)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        text = self._unchanged() if self._extra else None
-        return (type(self), state(self)) if text is None else (_of_text, (type(self), state(self), text))
+        if self._text and others(self):
+            return of_text, (type(self), self._text, True if self._source else None)
+        return type(self), state(self)
+
+
+fields_of = Envelope._made = maker(WIRE, FIELDS, _typed)
+"""The object of an envelope: its fields in the order of writing, then unknown keys."""
+
+
+def _field(name: str) -> Any:
+    """A field of the object as an attribute; one that is deleted is None."""
+
+    def put(envelope: Envelope, value: Any) -> None:
+        fields = fields_of(envelope)
+        if name not in fields:
+            envelope.extra  # noqa: B018  (fields stand in front of the unknown keys)
+            fields = fields_of(envelope)
+        fields[name] = value
+        if value is None and name == "correlation_id":
+            del fields[name]
+        forget(envelope)
+
+    return member(fields_of, name, put)
+
+
+for _name in FIELDS:
+    setattr(Envelope, _name, _field(_name))
