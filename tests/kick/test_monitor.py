@@ -63,6 +63,7 @@ def test_what_envelopes_cause(twin: str, case: dict[str, Any]) -> None:
             for one in found
         ] == step["events"]
         assert [[task.name, task.state, task.paused] for task in monitor.tasks] == step["tasks"]
+        assert [list(one[:3]) for one in monitor.unfinished] == step["unfinished"]
 
 
 @pytest.mark.parametrize("name", FAULTY)
