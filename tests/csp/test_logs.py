@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import vectors
+from tests.csp.generate import shape
 from tests.csp.test_rules import DEFS, patch, result, task
 from turnwire import LIMITS, csp
 from turnwire.csp.bulk import work
@@ -19,7 +20,7 @@ def test_what_a_log_says(case) -> None:
     """Its records and damage, the state that they lead to, and what every judge says of them, whoever reads it."""
     text = case["text"]
     document, damaged = csp.read_log(text.encode())
-    assert [[type(one).__name__, one.line] for one in document.records] == case["records"]
+    assert [[shape(one), one.line] for one in document.records] == case["records"]
     assert [[error.reason, error.line] for error in damaged] == case["damaged"]
     assert [[one.reason, one.where, one.severity] for one in csp.lint(document)] == case["lint"]
     whole = case["about"] == "what is defined behind the first message"  # which all readers read alike
@@ -38,7 +39,7 @@ def test_what_a_log_says(case) -> None:
     if whole:
         for mode in ("strict", "lenient"):
             again = csp.parse(text, mode=mode)
-            told = [[type(one).__name__, one.line] for one in again.records if not isinstance(one, csp.Junk)]
+            told = [[shape(one), one.line] for one in again.records if not isinstance(one, csp.Junk)]
             assert told == case["records"] and not again.issues
             assert [[one.reason, one.where, one.severity] for one in csp.lint(again)] == case["lint"]
         written = csp.encode(document)
