@@ -17,7 +17,7 @@ typedef struct tw_among {
     uint8_t wire;                            /* number of nSLIP among the wires */
     uint8_t kinds[TW_MAX_ACT + 1];           /* act -> code of the column kind */
     uint8_t reasons[TW_NSLIP_REASONS];
-    tw_column *kind, *texts[TW_OTHER_TEXTS], *sequence, *subject; /* NULL where nobody asked */
+    tw_column *kind, *texts[TW_OTHER_TEXTS], *sequence, *subject, *task, *work; /* NULL where nobody asked */
     int flags;
     int owned;                               /* the columns are those of nSLIP itself: */
     tw_columns own;
@@ -77,7 +77,7 @@ TW_AVX2 static int tw_other_usual(tw_among *o, const uint8_t *s, size_t at, size
         if (slot == TW_STATUS || slot == TW_TAG) {
             f->text_first[slot == TW_TAG] = at + place[i] + 3;
             f->text_length[slot == TW_TAG] = place[i + 1] - place[i] - 4;
-        } else if (o->owned) v->ints[slot] = tw_number(s + at + place[i + 1], place[i + 1] - place[i] - 2);
+        } else if (o->owned || slot == TW_TASK) v->ints[slot] = tw_number(s + at + place[i + 1], place[i + 1] - place[i] - 2);
     }
     return 1;
 }
@@ -115,6 +115,18 @@ static inline void tw_other_number(tw_lines *k, tw_column *c, size_t row, uint64
     k->kept_size += size;
 }
 
+static inline int tw_other_tells_work(const tw_among *o) { return o->task && o->task->values && o->work && o->work->values; }
+
+/* The columns of its task and of how the work stands, by the slots of a record; status: the span of its STATUS in s. */
+static inline void tw_other_work(tw_lines *k, const tw_among *o, size_t row, unsigned slots, uint64_t task, int64_t status,
+                                 const uint8_t *s)
+{
+    const int goes_on = (slots >> TW_STATUS & 1) && tw_goes_on(s + tw_offset_of(status), (size_t)tw_length_of(status));
+    if (slots >> TW_TASK & 1) tw_other_number(k, o->task, row, task);
+    else ((int64_t *)o->task->values)[row] = 0;
+    ((uint8_t *)o->work->values)[row] = TW_TOLD | TW_ASKS | (goes_on ? 0 : TW_FINAL);
+}
+
 static int tw_other_record(tw_lines *k, tw_region *r, size_t at, size_t end)
 {
     tw_among *o = (tw_among *)k->others;
@@ -123,7 +135,7 @@ static int tw_other_record(tw_lines *k, tw_region *r, size_t at, size_t end)
     int64_t moment;
     size_t n = tw_row_of(k, r, at, end, &present);
     if (n == SIZE_MAX) return TW_FULL;
-    if (!tw_kept_room(k, TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) return TW_STOPPED;
+    if (!tw_kept_room(k, (TW_OTHER_TEXTS + 1) * TW_DECIMAL_ROOM)) return TW_STOPPED;
     if (k->rows.wire) k->rows.wire[n] = o->wire;
     if (o->owned) tw_store_fields(&o->own, n, &o->fields, (size_t)k->shift);
     for (int i = 0; i < TW_OTHER_TEXTS; i++) {
@@ -143,6 +155,11 @@ static int tw_other_record(tw_lines *k, tw_region *r, size_t at, size_t end)
         ((int64_t *)o->subject->values)[n] = tw_text_span(o->fields.text_first[1] + (size_t)k->shift, o->fields.text_length[1]);
         present |= (uint64_t)1 << o->subject->valid;
         if (o->fields.escaped & 2 && o->subject->escaped < 64) present |= (uint64_t)1 << o->subject->escaped;
+    }
+    if (tw_other_tells_work(o)) {
+        const int64_t status = tw_text_span(o->fields.text_first[0], o->fields.text_length[0]);
+        tw_other_work(k, o, n, v->present, v->ints[TW_TASK], status, tw_text(k, r));
+        present |= (uint64_t)1 << o->task->valid | (uint64_t)1 << o->work->valid;
     }
     tw_fill_missing(k, n, present);
     if (k->rows.time) {

@@ -21,7 +21,8 @@ typedef struct {
 /* The source of a column: the first of two nodes that is there. numbers: what each word of TW_FILL_NUMBERED stands for. */
 enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER, TW_FILL_TIME, TW_FILL_COUNT,
        TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY, TW_FILL_DIGITS, TW_FILL_EPOCH, TW_FILL_TRUTH, TW_FILL_PRESENT, TW_FILL_NUMERAL,
-       TW_FILL_TIMES, TW_FILL_SUM, TW_FILL_BETWEEN, TW_FILL_ITEM, TW_FILL_SECONDS, TW_FILL_NUMBERED };
+       TW_FILL_TIMES, TW_FILL_SUM, TW_FILL_BETWEEN, TW_FILL_ITEM, TW_FILL_SECONDS, TW_FILL_LOWER, TW_FILL_SECTION, TW_FILL_STANDING,
+       TW_FILL_NUMBERED };
 enum { TW_NO_NUMBER = 0xFF };                /* the word fills nothing */
 typedef struct { uint16_t column, node, other; uint8_t fill, constant; const uint8_t *numbers; } tw_fill;
 

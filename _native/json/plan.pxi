@@ -242,6 +242,8 @@ cdef extern from "_native/json/token_runs.h" nogil:
         tw_column *texts[3]
         tw_column *sequence
         tw_column *subject
+        tw_column *task
+        tw_column *work
         int flags, owned
         tw_columns own
     void tw_nslip_tables()
@@ -555,6 +557,10 @@ cdef int attach_nslip(tw_lines *k, tw_among *others, Plan plan, bint keep) excep
             others.sequence = c
         elif description.name == "subject":
             others.subject = c
+        elif description.name == "_task":
+            others.task = c
+        elif description.name == "_work":
+            others.work = c
         elif description.name in TEXTS:
             others.texts[TEXTS.index(description.name)] = c
     others.flags = TW_KEEP if keep else 0

@@ -4,7 +4,7 @@
 
 #include "_native/common/text_span.h"
 #include "plan.h"
-#include "wrapper.h"
+#include "work.h"
 
 enum { TW_MOST_COLUMNS = 64 };
 

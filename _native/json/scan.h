@@ -123,6 +123,27 @@ static void tw_fill_missing(tw_lines *k, size_t n, uint64_t present)
     }
 }
 
+/* A text in small letters into its column, in the arena where it is written otherwise; marked as one with escapes where the wire
+ * must say it. 0 where memory ran out. */
+static int tw_fill_lower(tw_lines *k, tw_column *c, const tw_value *v, size_t n, size_t place, uint64_t *present)
+{
+    unsigned capital = 0, odd = v->b.escaped;
+    for (size_t i = 0; i < v->size; i++) {
+        capital |= (uint8_t)(v->p[i] - 'A') < 26;
+        odd |= v->p[i] & 0x80;
+    }
+    if (capital) {
+        if (!tw_kept_room(k, v->size)) return 0;
+        place = k->size + k->kept_size;
+        for (size_t i = 0; i < v->size; i++)
+            k->kept[k->kept_size++] = v->p[i] | ((uint8_t)(v->p[i] - 'A') < 26 ? 32 : 0);
+    }
+    ((int64_t *)c->values)[n] = tw_text_span(place, v->size);
+    *present |= (uint64_t)1 << c->valid;
+    if (odd && c->escaped < 64) *present |= (uint64_t)1 << c->escaped;
+    return 1;
+}
+
 static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
 {
     const tw_wire *wire = &k->plan->wires[tried->wire];
@@ -131,6 +152,7 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
     int64_t moment;
     uint64_t present, invalid = 0;
     int timed = 0;
+    tw_header header = { .read = 0 };
     size_t n = tw_row_of(k, r, at, tried->end, &present);
     if (n == SIZE_MAX) return TW_FULL;
     const int64_t shift = k->shift;
@@ -150,7 +172,23 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
                 present |= (uint64_t)1 << c->valid;
             continue;
         }
+        if (fill->fill == TW_FILL_SECTION || fill->fill == TW_FILL_STANDING) {
+            if (!header.read) tw_read_header(tw_noted(&k->json, fill->other), &header);
+            present |= (uint64_t)1 << c->valid;
+            if (fill->fill == TW_FILL_STANDING) {
+                ((uint8_t *)c->values)[n] = (uint8_t)tw_standing(v, &header);
+                continue;
+            }
+            ((int64_t *)c->values)[n] = header.place.p ? tw_text_span((size_t)(header.place.p - base + shift), header.place.size) : 0;
+            if (!header.plain && c->escaped < 64) present |= (uint64_t)1 << c->escaped;
+            continue;
+        }
         if (!v && fill->fill != TW_FILL_CONSTANT) continue;
+        if (fill->fill == TW_FILL_LOWER) {
+            const size_t place = (size_t)(v->p - base + shift);
+            if (v->b.is & TW_IS_STRING && !tw_fill_lower(k, c, v, n, place, &present)) return TW_STOPPED;
+            continue;
+        }
         const int good = tw_fill_one(c, fill, v, n, base, shift, &present);
         if (!good && !k->number(k->context, v->p, v->size, &((double *)c->values)[n])) return TW_STOPPED;
         if (good < 0) invalid |= (uint64_t)1 << c->valid;

@@ -18,6 +18,8 @@ typedef struct {
     uint64_t head[TW_HEADERS][TW_RUN];       /* those of TW_ACT and TW_FRAME stay unused */
     uint16_t present[TW_RUN];
     uint8_t act[TW_RUN];
+    uint64_t task[TW_RUN];
+    int64_t status[TW_RUN];
 } tw_run;
 
 /* Up to `room` records, each in a line of its own from k->position on. How many, and *end: behind the last line. all (a
@@ -76,9 +78,18 @@ static void tw_put_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     k->kept_size = behind;
 }
 
-/* Fills rows `first` to `first` + `n` of all columns but those that the run itself has filled: offset, length, line, sequence
+/* Zeros in rows `first` to `first` + `n` of all columns but those with these bits. */
+static void tw_empty_rows(const tw_json_rows *c, uint64_t filled, size_t first, size_t n)
+{
+    for (uint64_t missing = c->wanted & ~filled; missing; missing &= missing - 1) {
+        tw_column *empty = c->of_bit[tw_low_zeros(missing)];
+        memset((uint8_t *)empty->values + first * empty->width, 0, n * empty->width);
+    }
+}
+
+/* Fills rows `first` to `first` + `n` of all columns but those that the run itself has filled, `t`: offset, length, line, sequence
  * and subject, or all of nSLIP's own. TW_STOPPED where memory ran out. */
-static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t first, size_t n)
+static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, const tw_columns *t, size_t first, size_t n)
 {
     tw_json_rows *c = &k->rows;
     const tw_column *subject = o->subject && o->subject->values ? o->subject : NULL;
@@ -86,13 +97,21 @@ static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     const uint64_t escaped = subject && subject->escaped < 64 ? (uint64_t)1 << subject->escaped : 0;
     uint64_t always = 0;
     size_t i;
-    if (!o->owned && !tw_kept_room(k, n * TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) return TW_STOPPED;
+    if (!tw_kept_room(k, n * (TW_OTHER_TEXTS + 1) * TW_DECIMAL_ROOM)) return TW_STOPPED;
+    if (tw_other_tells_work(o)) {
+        for (i = 0; i < n; i++)
+            tw_other_work(k, o, first + i, t->present[i], t->ints[TW_TASK][i], t->texts[0][i], k->s);
+        always |= (uint64_t)1 << o->task->valid | (uint64_t)1 << o->work->valid;
+    }
     if (k->apart) tw_set_apart(k, first, n);
     if (c->carrier) memset(c->carrier + first, TW_BY_FILE, n);
     if (o->owned) memset(c->present + first, 0, n * sizeof *c->present);
     if (c->wire) memset(c->wire + first, o->wire, n);
     if (c->time) memset(c->time + first, 0, n * sizeof *c->time);
-    if (o->owned) return TW_FINE;
+    if (o->owned) {
+        tw_empty_rows(c, always, first, n);
+        return TW_FINE;
+    }
     if (o->kind && o->kind->values) {
         always |= (uint64_t)1 << o->kind->valid;
         for (i = 0; i < n; i++) ((uint8_t *)o->kind->values)[first + i] = o->kinds[run->act[i]];
@@ -113,10 +132,7 @@ static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
             c->present[first + i] &= ~((uint64_t)1 << o->sequence->valid);
         }
     }
-    for (uint64_t missing = c->wanted & ~(always | tagged); missing; missing &= missing - 1) {
-        tw_column *empty = c->of_bit[tw_low_zeros(missing)];
-        memset((uint8_t *)empty->values + first * empty->width, 0, n * empty->width);
-    }
+    tw_empty_rows(c, always | tagged, first, n);
     return TW_FINE;
 }
 
@@ -154,13 +170,17 @@ static int tw_other_run(tw_lines *k)
             t.head[TW_TURN] = tw_run_numbers(o->sequence, first, run.head[TW_TURN]);
             if (o->subject && o->subject->values) t.texts[1] = (int64_t *)o->subject->values + first;
         }
+        if (tw_other_tells_work(o)) {
+            if (!t.ints[TW_TASK]) t.ints[TW_TASK] = run.task;
+            if (!t.texts[0]) t.texts[0] = run.status;
+        }
         t.offset = c->offset + first;
         t.length = c->length + first;
         t.line = c->line ? c->line + first : NULL;
         t.room = room;
         n = tw_read_run(k, &t, room, o->flags & TW_KEEP, &end);
         if (!n) break;
-        int result = tw_fill_run(k, o, &run, first, n);
+        int result = tw_fill_run(k, o, &run, &t, first, n);
         if (result != TW_FINE) return result;
         k->head = (size_t)(t.offset[n - 1] - k->base);
         k->head_known = c->time ? 2 : 0;

@@ -10,32 +10,14 @@ import os
 
 import numpy as np
 
+from turnwire.pairs import ASKS, FINAL
+
 cdef extern from "_native/common/keyed_hash.h" nogil:
     uint64_t tw_keyed_hash(const uint64_t *key, const uint8_t *p, size_t n)
 
 cdef extern from "_native/log/arrow_layout.h" nogil:
     uint64_t tw_mask_at(const void *masks, int width, size_t row)
     void tw_fetch(const uint8_t *s, int64_t offset)
-
-cdef extern from "_native/log/work.h" nogil:
-    enum: TW_FINAL, TW_ASKS, TW_ODD
-    ctypedef struct tw_work:
-        const uint8_t *task
-        const uint8_t *id
-        size_t task_size
-        size_t id_size
-        unsigned bits
-        int answers
-        const uint8_t *limit
-        const uint8_t *subject
-        const uint8_t *lower
-    void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
-    void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
-    void tw_kick_work(const uint8_t *p, size_t size, tw_work *w)
-    ctypedef struct tw_string:
-        const uint8_t *p
-        size_t size
-    void tw_member_work(const uint8_t *p, size_t size, const tw_string *names, const char *ends, tw_work *w)
 
 cdef extern from "_native/log/tables.h" nogil:
     enum: TW_TOGETHER, TW_FIELDS, TW_WAYS, TW_KEYS, TW_KEY_FIELDS, TW_COUNTS, TW_ASKED, TW_ANSWERED, TW_WAITING, TW_GIVEN_UP
@@ -109,7 +91,7 @@ cdef extern from "_native/log/tables.h" nogil:
     int tw_take_message(tw_pairing *p, const tw_message *m)
     void tw_pairing_free(tw_pairing *p)
 
-FINAL, ASKS, ODD = TW_FINAL, TW_ASKS, TW_ODD  # the bits of ``works``
+cdef unsigned asks_bit = ASKS, final_bit = FINAL
 cdef uint64_t[2] SECRET
 SECRET[0], SECRET[1] = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
 cdef char *NOTHING = b""
@@ -294,67 +276,6 @@ def codes(const uint64_t[::1] numbers, int64_t[::1] out):
     return first
 
 
-def works(wire, buffer, arena, offsets, lengths, const int64_t[::1] subjects, const int64_t[::1] rows,
-          const uint8_t[::1] needs, const uint8_t[::1] kinds, uint64_t[::1] tasks, uint64_t[::1] ids, uint8_t[::1] bits):
-    """The work that records tell of: the numbers of its id and of their own, 0 for none, and FINAL, ASKS and ODD,
-    which leaves a record to the ``work`` of its wire. wire: its name, or a ``MemberWork``; subjects: where their texts of
-    that column begin, or None. Returns whether it is known here."""
-    cdef tw_spans s = spans_of(buffer, arena, b"", offsets, lengths)
-    cdef void (*read)(const uint8_t *, size_t, tw_work *) noexcept nogil
-    cdef tw_string[3] names
-    cdef const char *words = NULL
-    cdef bytes first, second, status, ends
-    cdef Py_ssize_t i
-    cdef const uint8_t *p
-    cdef size_t size
-    cdef tw_work w
-    cdef Met[MET] met
-    memset(met, 0, sizeof(met))
-    read = NULL
-    if wire == "nslip":
-        read = tw_nslip_work
-    elif wire == "csp":
-        read = tw_csp_work
-    elif wire == "kick":
-        read = tw_kick_work
-    elif isinstance(wire, tuple):
-        first, second, status = [name.encode() for name in (*wire.tasks, wire.status)]
-        names[0].p, names[1].p, names[2].p = first, second, status
-        names[0].size, names[1].size, names[2].size = len(first), len(second), len(status)
-        ends = "".join([f"{word}\0" for word in wire.ends]).encode()
-        words = ends
-    else:
-        return False
-    if not tasks.shape[0] == ids.shape[0] == bits.shape[0] == rows.shape[0] or <size_t>kinds.shape[0] != s.count \
-            or (subjects is not None and <size_t>subjects.shape[0] != s.count):
-        raise ValueError("there is a task, an id and a byte of bits for each record")
-    for i in range(rows.shape[0]):
-        if not 0 <= rows[i] < kinds.shape[0] or kinds[rows[i]] >= needs.shape[0]:
-            raise ValueError("there is no such record")
-    with nogil:
-        for i in range(rows.shape[0]):
-            w.task, w.id, w.bits = NULL, NULL, TW_FINAL | TW_ASKS
-            p = tw_span(&s, <size_t>rows[i])
-            size = <size_t>s.lengths[rows[i]]
-            w.subject, w.answers = NULL, needs[kinds[rows[i]]] & 1
-            if subjects is not None and s.offsets[rows[i]] < subjects[rows[i]] < s.offsets[rows[i]] + s.lengths[rows[i]]:
-                w.subject = p + (subjects[rows[i]] - s.offsets[rows[i]])
-            w.limit = s.data[0] + s.sizes[0]
-            if not s.data[0] <= p < w.limit:
-                w.limit = s.data[1] + s.sizes[1]
-            if p == NULL:
-                w.bits |= TW_ODD
-            elif read != NULL:
-                read(p, size, &w)
-            else:
-                tw_member_work(p, size, names, words, &w)
-            tasks[i] = 0 if w.task == NULL else hashed(w.task, w.task_size) if w.task == w.lower else \
-                number_of(met, w.task, w.task_size)
-            ids[i] = hashed(w.id, w.id_size) if w.id != NULL and needs[kinds[rows[i]]] & 2 else 0
-            bits[i] = <uint8_t>w.bits
-    return True
-
-
 cdef class Tally:
     """Sums of records by (wire, value): see the twin."""
 
@@ -492,7 +413,7 @@ cdef class Pairing:
                 several = 0
                 while i < count and several < TW_TOGETHER:
                     m, row = &messages[several], rows[i]
-                    m.ways, m.asks = ways[kinds[row]] & only[row], asks[kinds[row]] and bits[i] & TW_ASKS
+                    m.ways, m.asks = ways[kinds[row]] & only[row], asks[kinds[row]] and bits[i] & asks_bit
                     if m.ways or m.asks:
                         m.fields[0], m.fields[1], m.fields[2] = fields[0][row], fields[1][row], fields[2][row]
                         m.fields[3], m.fields[4], m.fields[5], m.fields[6] = tasks[i], ids[i], fields[3][row], fields[4][row]
@@ -500,7 +421,7 @@ cdef class Pairing:
                         for field in range(TW_FIELDS):
                             m.there |= <unsigned>(m.fields[field] != 0) << field
                         m.time, m.tag, m.timed = times[row], tags[row], timed[row]
-                        m.final = final[kinds[row]] and (self.any_ends or bits[i] & TW_FINAL)
+                        m.final = final[kinds[row]] and (self.any_ends or bits[i] & final_bit)
                         if m.asks and m.timed:
                             asking[told] = m.tag
                             told += 1

@@ -44,6 +44,8 @@ typedef struct {
     uint64_t csp_present;                    /* what each row of it has */
     uint8_t csp_kinds[TW_CSP_KINDS];         /* kind -> its number among those of all wires */
     tw_column *csp_kind, *csp_texts[4];      /* of from, to, ctx, id; NULL where nobody asked */
+    tw_column *csp_task, *csp_work;          /* those of contract.WORK; and where a row has the task, by kind (0: nowhere), and the */
+    uint8_t csp_task_at[TW_CSP_KINDS], csp_status_at[TW_CSP_KINDS]; /* STATUS */
     void *csp_own;                           /* the columns of CSP/1 itself, or NULL; csp_store writes a row of them, and of */
     int32_t *csp_spans;                      /* these (or NULL) the next ones may be read where they belong */
     void (*csp_store)(void *columns, const uint8_t *data, int32_t *row, int64_t at, int64_t shift);
@@ -772,6 +774,19 @@ static csp_window *tw_csp_seek(tw_search *w, const tw_region *r, size_t at)
     return v;
 }
 
+/* The columns of row n that tell of its task: that of a TASK or a RESULT, or the one that an ERROR is AT. */
+static void tw_csp_tell(tw_search *w, const uint8_t *s, const int32_t *row, size_t n)
+{
+    const int kind = row[3] & 0xFF, at = w->csp_task_at[kind], status = w->csp_status_at[kind];
+    const uint8_t *task = s + row[at];
+    int32_t size = at && row[at + 1] > 0 ? row[at + 1] : 0;
+    const int partial = status && row[status + 1] == 7; /* no other has so many bytes */
+    for (int32_t i = 0; i < size && at != 10; i++) /* an ERROR may be AT what is no task */
+        if (i ? task[i] < '0' || task[i] > '9' : *task != 'T' || size < 2) size = 0;
+    ((int64_t *)w->csp_task->values)[n] = size ? tw_text_span((size_t)(row[at] + w->k.shift), (size_t)size) : 0;
+    ((uint8_t *)w->csp_work->values)[n] = TW_TOLD | TW_ASKS | (partial ? 0 : TW_FINAL);
+}
+
 /* Writes the values of a message into row n, which has begun. */
 static void tw_csp_fill(tw_search *w, tw_region *r, int32_t *row, size_t n, uint64_t present)
 {
@@ -788,6 +803,10 @@ static void tw_csp_fill(tw_search *w, tw_region *r, int32_t *row, size_t n, uint
         if (!c || !c->values || row[5 + 2 * i] < 0) continue;
         ((int64_t *)c->values)[n] = tw_text_span((size_t)(row[4 + 2 * i] + k->shift), (size_t)row[5 + 2 * i]);
         present |= (uint64_t)1 << c->valid;
+    }
+    if (w->csp_task && w->csp_task->values && w->csp_work->values) {
+        tw_csp_tell(w, tw_text(k, r), row, n);
+        present |= (uint64_t)1 << w->csp_task->valid | (uint64_t)1 << w->csp_work->valid;
     }
     tw_fill_missing(k, n, present);
     if (k->rows.time) {                      /* no time stands in front of a line that begins with CSP/1 */

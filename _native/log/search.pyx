@@ -19,7 +19,7 @@ from _native.common.text cimport column
 from turnwire._native.csp import codec as _csp
 from turnwire.contract import LIMITS
 from turnwire.csp.bulk import SCANNER as CSP
-from turnwire.csp.spec import REASONS as CSP_REASONS
+from turnwire.csp.spec import BULK_KINDS, BULK_SPANS, BULK_WORK, REASONS as CSP_REASONS
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.faults import REASONS
 from turnwire.json.plan import Classifier, flat, flat_signs
@@ -68,6 +68,10 @@ cdef extern from "_native/log/streams.h" nogil:
         uint8_t csp_kinds[9]
         tw_column *csp_kind
         tw_column *csp_texts[4]
+        tw_column *csp_task
+        tw_column *csp_work
+        uint8_t csp_task_at[9]
+        uint8_t csp_status_at[9]
         void *csp_own
         int32_t *csp_spans
         void (*csp_store)(void *columns, const uint8_t *data, int32_t *row, int64_t at, int64_t shift) noexcept
@@ -136,7 +140,7 @@ cdef class Core:
 
     cdef Plan plan
     cdef object kinds, finder
-    cdef int[5] csp_columns  # the places of what a message of CSP/1 fills: CSP_TEXTS, then the kind; -1 for none
+    cdef int[7] csp_columns  # the places of what a message of CSP/1 fills: CSP_TEXTS, the kind, task and work; -1 for none
     cdef uint64_t csp_present
     cdef bytes csp_reasons
     cdef str own  # the wire whose own columns are asked for, where it is nSLIP or CSP/1
@@ -157,7 +161,7 @@ cdef class Core:
         self.plan = Plan(*finder._plan_arguments)
         names = [description.name for description in self.plan.columns]
         sources = {source: name for name, (_, source) in CSP.common.items() if name != "kind"}
-        for place, name in enumerate([*map(sources.get, CSP_TEXTS), "kind"]):
+        for place, name in enumerate([*map(sources.get, CSP_TEXTS), "kind", "_task", "_work"]):
             self.csp_columns[<int>place] = names.index(name) if name in names else -1
         self.csp_present = sum([1 << self.plan.valid[name] for name in ("kind", "wire") if name in self.plan.valid])
         self.csp_reasons = bytes([self.plan.reasons.index(reason) for reason in CSP_REASONS])
@@ -202,6 +206,12 @@ cdef int attach_csp(tw_search *w, Core core) except -1:
     w.csp_kind = NULL if core.csp_columns[4] < 0 else &w.k.rows.own[core.csp_columns[4]]
     for text in range(4):
         w.csp_texts[text] = NULL if core.csp_columns[text] < 0 else &w.k.rows.own[core.csp_columns[text]]
+    w.csp_task = NULL if core.csp_columns[5] < 0 else &w.k.rows.own[core.csp_columns[5]]
+    w.csp_work = NULL if core.csp_columns[6] < 0 else &w.k.rows.own[core.csp_columns[6]]
+    for kind, name in enumerate(BULK_KINDS):
+        task, status = BULK_WORK.get(name, (None, None))
+        w.csp_task_at[<int>kind] = 4 + 2 * BULK_SPANS[name].index(task) if task else 0
+        w.csp_status_at[<int>kind] = 4 + 2 * BULK_SPANS[name].index(status) if status else 0
     w.reading.keys = <const csp_keys *>PyCapsule_GetPointer(_csp.keys_pointer, "turnwire.csp_keys")
     w.reading.most_bytes, w.reading.most_fields, w.reading.most_key = w.k.limit, LIMITS.fields, LIMITS.key
     w.lister = csp_lister_of(tw_json_level)

@@ -338,6 +338,10 @@ COMMON = (
     Column("subject", "text", nullable=True),
 )
 """Columns of any record, whatever its wire, beside its place (``turnwire.log.output.batch.POSITIONS``)."""
+WORK = (Column("_task", "text"), Column("_asker", "text"), Column("_work", "u8"))
+"""Columns for the pairing of requests and answers, on request: the task that a record names, its own id, if answers
+refer to it (both empty where there is none), and the bits FINAL, ASKS and TOLD of ``turnwire.pairs``. They are what
+``Pairs.work`` returns; where TOLD is not set, or the task is marked as a text with escapes, that must say it."""
 
 
 def text_span(offset: Any, length: Any) -> Any:

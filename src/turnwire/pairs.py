@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple
 
-from turnwire.errors import DecodeError
-
+FINAL, ASKS, TOLD = 1, 2, 4
+"""The bits of the column ``_work`` (``turnwire.contract.WORK``): an answer ends the task; a request asks for something;
+both are known."""
 FIELDS = ("conversation", "sender", "receiver", "task", "id", "folded sender", "folded receiver")
 """The fields of a record that a key may have: columns that any record has, what its ``work`` says, and names in the
 form of :func:`folded`."""
@@ -35,40 +35,6 @@ class Work(NamedTuple):
     final: bool = True
     id: str | None = None
     asks: bool = True
-
-
-class MemberWork(NamedTuple):
-    """Reads the work that members of a JSON object name. tasks: of these two members the first that is there is the
-    task, in small letters; status: the member that is one of the words ``ends`` if the record ends the task; decode:
-    that of the wire. None for a record in which one of them is not a text, or that ``decode`` refuses."""
-
-    tasks: tuple[str, str]
-    status: str
-    ends: tuple[str, ...]
-    decode: Callable[[bytes], Any]
-
-    def __call__(self, record: bytes) -> Work | None:
-        names = (*self.tasks, self.status)
-        read, refusal = _reader(names)
-        try:
-            values = read(record)
-        except refusal:  # our own reader takes more than the JSON of RFC 8259
-            try:
-                values = self.decode(record).to_dict()
-            except DecodeError:
-                return None
-        first, second, status = map(values.get, names)
-        task = second if first is None else first
-        return Work(None if task is None else task.lower(), status in self.ends)
-
-
-@cache
-def _reader(names: tuple[str, ...]) -> tuple[Any, type[Exception]]:
-    """Reads these members of an object; and what it raises. Made late: few scans ask for work."""
-    import msgspec
-
-    record: Any = TypedDict("Record", dict.fromkeys(names, str | None), total=False)  # type: ignore[misc]
-    return msgspec.json.Decoder(record).decode, msgspec.DecodeError
 
 
 class Key(NamedTuple):

@@ -124,6 +124,8 @@ BULK_SPANS: dict[str, tuple[str | None, ...]] = {
 }
 """Kind -> the columns whose spans are in a row from its fifth number on: the header, the id, five slots, and the lines
 of BULK_LINES."""
+BULK_WORK = {"TASK": ("id", None), "RESULT": ("id", "status"), "ERROR": ("at", None)}
+"""Kind -> the columns that name its task and say how that stands (``contract.WORK``)."""
 
 _REASONS = """
 junk bad_magic look_alike missing_from missing_to missing_ctx missing_intent header_order dup_header

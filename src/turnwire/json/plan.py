@@ -54,11 +54,12 @@ FORMS = ("", "uuid", "time", "word", "channel")
 FILLS = (
     *("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family", "digits"),
     *("epoch", "truth", "present", "numeral", "times", "sum", "between", "item", "seconds"),
+    *("lower", "section", "standing"),
 )
 FILLS_OF = {
-    "text": ("text", "family", "digits", "item"),
+    "text": ("text", "family", "digits", "item", "lower", "section"),
     "enum": ("word", "constant", "present"),
-    "u8": ("word", "constant", "present"),
+    "u8": ("word", "constant", "present", "standing"),
     "bool": ("word", "constant", "truth", "present"),
     "i64": ("integer", "numeral", "count", "sections", "times", "sum", "between", "seconds"),
     "f64": ("number",),
@@ -115,7 +116,9 @@ class Fill(NamedTuple):
     at the paths of all such fills, "sum" adds up integers (both of a Value with ``every``); "between" are the
     milliseconds from the time at ``other`` to that at ``path``, "seconds" those of a number of seconds; "item" is the
     string with which an array begins. A number that is no integer of 64 bits gives none: the column has no value, and
-    its array holds -1.
+    its array holds -1. The compiled core alone fills the columns of ``contract.WORK``: "lower" is a text in small
+    letters, marked as one with escapes where the wire must say it; "section" the place with which content of KickLang
+    at ``other`` begins, "standing" what it and the channel at ``path`` say of the task.
     numbers: the number of each word at ``path``, if it is not its place among them plus ``constant``; ``NO_NUMBER``:
     none."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from turnwire import _backend
-from turnwire.contract import LIMITS, BulkScanner, Column, DocumentPlan, Refusal
+from turnwire.contract import LIMITS, WORK, BulkScanner, Column, DocumentPlan, Refusal
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.plan import WirePlan, check_plans
 from turnwire.json.text import reader
@@ -51,7 +51,7 @@ def scanner(
     Raises ValueError if a fill matches no column, or a common column has no source.
     """
     whole = (INNER, TIME, *columns)
-    there = {column.name for column in whole}
+    there = {column.name for column in (*whole, *WORK)}
     for plan in plans:
         filled = {fill.column for variant in plan.variants for fill in variant.fills}
         if not filled <= there:

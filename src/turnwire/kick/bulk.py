@@ -55,6 +55,9 @@ _VARIANT = Variant(
         Fill("family", "family", "channel"),
         Fill("sections", "sections", "content"),
         Fill("time", "time", "timestamp"),
+        Fill("_task", "section", "channel", "content"),
+        Fill("_asker", "text", "id"),
+        Fill("_work", "standing", "channel", "content"),
     ),
 )
 _OWN_ROLES = frozenset(ROLES) - {"Human", "Supervisor", "Dima"}

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from turnwire.pairs import ASKS, FINAL
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FINAL, ASKS, ODD = 1, 2, 4
-"""The bits of ``works``: an answer ends the work; a request asks for something; what its wire alone can read."""
 _U64 = (1 << 64) - 1
 _SENDER = 1
 """The place of the sender among the fields of a message."""
@@ -86,26 +86,6 @@ def codes(numbers: Any, out: Any) -> list[int]:
             first[number] = row
     out[:] = [places[number] for number in numbers.tolist()]
     return list(first.values())
-
-
-def works(
-    wire: Any,
-    buffer: Any,
-    arena: Any,
-    offsets: Any,
-    lengths: Any,
-    subjects: Any,
-    rows: Any,
-    needs: Any,
-    kinds: Any,
-    tasks: Any,
-    ids: Any,
-    bits: Any,
-) -> bool:
-    """False: only the compiled core reads the tasks that some of the records name; here ``Pairs.work`` does.
-    needs: by the code of a kind, 1 where such a record may answer (whose ``FINAL`` is read), 2 where it may ask (whose
-    id is read)."""
-    return False
 
 
 class Tally:
@@ -248,10 +228,11 @@ class Pairing:
         tags: Any,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The next messages: some rows, in order, perhaps several times; with the task, the id and the bits of each
-        (see ``works``). Whole columns: the fields but for task and id; the codes of kinds; the ways in which each may
-        answer (bits); times, and which are there; tags. table: by the code of a kind the ways in which it may answer,
-        whether it asks, and whether it may end what it answers. Returns the tags of requests with a time, and the tag
-        of each request that was answered and after how many microseconds, where both have a time."""
+        (those of ``turnwire.contract.WORK``). Whole columns: the fields but for task and id; the codes of kinds; the
+        ways in which each may answer (bits); times, and which are there; tags. table: by the code of a kind the ways in
+        which it may answer, whether it asks, and whether it may end what it answers. Returns the tags of requests with
+        a time, and the tag of each request that was answered and after how many microseconds, where both have a
+        time."""
         self._settled = []
         ways, asks, final = (one[kinds[rows]] for one in table)
         ways &= only[rows]

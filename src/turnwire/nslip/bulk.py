@@ -8,7 +8,6 @@ from typing import Any
 
 from turnwire.contract import BulkScanner, Column, text_span
 from turnwire.errors import DecodeError
-from turnwire.nslip import base62
 from turnwire.nslip.codec import decode
 from turnwire.nslip.spec import DOUBTFUL, REASONS, WIRE, Act, FrameType, Slot
 from turnwire.pairs import BACK, THERE, AnswerPattern, Key, PairRule, Pairs, Work
@@ -87,14 +86,14 @@ _GOES_ON = frozenset({"waiting", "in_progress", "queued", "running", "accepted",
 
 
 def work(record: bytes) -> Work | None:
-    """The TASK_ID of a record in base62, and whether its STATUS ends the task; None for what is damaged."""
+    """The TASK_ID of a record, and whether its STATUS ends the task; None for what is damaged."""
     try:
         message = decode(record, unknown="keep")
     except DecodeError:
         return None
     task = message.slots.get(Slot.TASK_ID)
     final = message.slots.get(Slot.STATUS, "").lower() not in _GOES_ON
-    return Work(None if task is None else base62.encode(task), final)
+    return Work(None if task is None else str(task), final)
 
 
 _NAMING = frozenset({"INFORM", "ACCEPT", "REJECT", "EVAL", "ERROR"})

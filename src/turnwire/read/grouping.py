@@ -31,7 +31,7 @@ from turnwire.read.coding import (
     table_of,
     texts_of_codes,
 )
-from turnwire.read.pairing import COLUMNS as CALL_COLUMNS, Calls, Latencies, Pairing, Pairs, by_key
+from turnwire.read.pairing import Calls, Latencies, Pairing, Pairs, by_key, columns_of as pairing_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ COLUMNS = ("length", "wire", "kind", "sender", "receiver", "conversation", "time
 
 def columns_of(wire: str | None) -> tuple[str, ...]:
     """The columns that are read in a scan of a wire (None: of all wires); of formats also those of calls and models."""
-    return (*COLUMNS, *CALL_COLUMNS, "model") if of_formats(wire) else COLUMNS
+    return (*COLUMNS, *pairing_columns(wire), *(["model"] if of_formats(wire) else []))
 
 
 MEASURES = ("records", "record_bytes", "tokens")

@@ -10,7 +10,7 @@ rule says so. A progress report settles nothing.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import chain
 from math import ceil
@@ -20,10 +20,11 @@ import msgspec
 import numpy as np
 
 from turnwire import registry
-from turnwire.contract import FormatWire
+from turnwire.contract import WORK, FormatWire
 from turnwire.formats.parts import MessageRule, PartRule, Reader, id_of, steps_of
 from turnwire.formats.table import KINDS, sources_of
-from turnwire.pairs import FIELDS, Key, MemberWork, PairRule, folded
+from turnwire.log.engine.all_wires import finder, of_formats
+from turnwire.pairs import ASKS, FIELDS, FINAL, TOLD, Key, PairRule, Work, folded
 from turnwire.read.coding import (
     ABSENT,
     CodedColumn,
@@ -32,6 +33,7 @@ from turnwire.read.coding import (
     core,
     ids_of,
     mixed,
+    named,
     number_of,
     numbers_of,
     texts,
@@ -41,9 +43,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turnwire.contract import Wire
+    from turnwire.log import Batch
 
-COLUMNS = ("id", "parent", "tool", "call_id", "calls", "tools", "error", "failed", "origin")
-"""The columns that are read, beside those of ``turnwire.read.grouping``."""
+_CALLS = ("id", "parent", "tool", "call_id", "calls", "tools", "error", "failed", "origin")
+"""The columns of calls, which all formats have."""
+_WORK = tuple(column.name for column in WORK)
+
+
+def columns_of(wire: str | None) -> tuple[str, ...]:
+    """The columns that are read in a scan of a wire (None: of all wires), beside those of ``turnwire.read.grouping``.
+    Raises UnknownName."""
+    if of_formats(wire):
+        return _CALLS
+    return _WORK if WORK[0] in finder(wire).scanner.columns else ()
+
+
 MOST = 1 << 18
 """Calls, and spans of a wire, that are remembered: results of further calls, and further spans, are not counted."""
 _SPANS = [KINDS.index(kind) for kind in ("span", "tool_call", "turn")]
@@ -136,8 +150,8 @@ class CallRows(NamedTuple):
 
 
 class Calls:
-    """Takes the records of formats in batches with ``COLUMNS``. A call that is written again counts once, and so does
-    its result."""
+    """Takes the records of formats in batches with the columns of calls. A call that is written again counts once, and
+    so does its result."""
 
     def __init__(self) -> None:
         self._tools: dict[tuple[str, str], int] = {}  # wire and tool -> the row of its counts
@@ -431,11 +445,7 @@ class Pairing:
     def __init__(self, rule: PairRule, room: int = OPEN) -> None:
         self.rule = rule
         self.latencies = Latencies()
-        ways = tuple(
-            (tuple(map(_numbered, way.ask)), _numbered(way.reply), way.others, way.names, way.unasking)
-            for way in rule.ways
-        )
-        self._core = core.Pairing(ways, rule.all_at_once, rule.any_ends, room)
+        self._core = core.Pairing(_compiled(rule), rule.all_at_once, rule.any_ends, room)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -463,6 +473,14 @@ class Pairing:
         """The outcome of the requests, and the latencies."""
         counts = self.counts
         return {**{name: counts[name] for name in COUNTS}, "seconds": self.latencies.to_dict()}
+
+
+@lru_cache(64)
+def _compiled(rule: PairRule) -> tuple[Any, ...]:
+    """The ways of a rule as the core takes them."""
+    return tuple(
+        (tuple(map(_numbered, way.ask)), _numbered(way.reply), way.others, way.names, way.unasking) for way in rule.ways
+    )
 
 
 def _numbered(key: Key) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -575,7 +593,7 @@ class Pairs:
             core.mixed(told.tools, np.full(size, code, np.uint8), keys)
         times, timed = (column[told.rows] for column in columns.times)
         timed &= ~told.together
-        bits, only = np.full(size, core.FINAL | core.ASKS, np.uint8), np.full(size, 255, np.uint8)
+        bits, only = np.full(size, FINAL | ASKS, np.uint8), np.full(size, 255, np.uint8)
         of_parts = bits, kinds, _OF_PARTS, only, times, timed.view(np.uint8), keys.view(np.int64)
         pairing = self.found[wire.name, wire.pairs.rules[0].name]
         asked, settled = pairing.take(np.arange(size), (nothing,) * (len(FIELDS) - 2), told.calls, nothing, *of_parts)
@@ -587,16 +605,11 @@ class Pairs:
         self, name: str, tables: list[NDArray[np.uint8]], columns: TextColumns, rows: Any, tags: Any
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         wire, batch, kinds = self._wires[name], columns.batch, columns.kinds
-        bits = np.full(len(rows), core.FINAL | core.ASKS, np.uint8)
-        tasks = own = np.zeros(len(rows), np.uint64)
         rules = wire.pairs.rules
         by_subject = any(way.subject for rule in rules for way in rule.ways)
-        if wire.pairs.work is not None:
-            own = tasks.copy()
-            needs = np.bitwise_or.reduce([(table[0] != 0) | table[1] << 1 for table in tables])
-            offsets = np.ascontiguousarray(batch["subject"].offsets, np.int64) if by_subject else None
-            _read_work(wire, batch, offsets, rows, needs, kinds, tasks, own, bits)
         used = {field for rule in rules for way in rule.ways for key in (*way.ask, way.reply) for field in key.fields}
+        asking = np.logical_or.reduce([table[1] != 0 for table in tables])[kinds[rows]] if "id" in used else None
+        tasks, own, bits = _work(wire.pairs.work, batch, rows, asking)
         fields = [columns[field].numbers for field in FIELDS[:3]]
         fields += [  # any other stands in for one that no key has
             _folded(columns[field.removeprefix("folded ")]) if field in used else fields[0] for field in FIELDS[5:]
@@ -609,20 +622,34 @@ class Pairs:
             yield self.found[name, rule.name].take(rows, tuple(fields), tasks, own, *told)
 
 
-def _read_work(
-    wire: Any, batch: Any, subjects: Any, rows: Any, needs: Any, kinds: Any, tasks: Any, ids: Any, bits: Any
-) -> None:
-    """Fills in what records say of a piece of work; what the core cannot read of them, the wire itself does."""
-    records = batch.spans()
-    buffer, arena = (np.frombuffer(part, np.uint8) for part in (records.buffer, records.arena))
-    offsets, lengths = (np.ascontiguousarray(part, np.int64) for part in (records.offsets, records.lengths))
-    known = wire.pairs.work if isinstance(wire.pairs.work, MemberWork) else wire.name
-    read = core.works(known, buffer, arena, offsets, lengths, subjects, rows, needs, kinds, tasks, ids, bits)
-    odd = np.flatnonzero(bits & core.ODD) if read else np.arange(len(rows))
-    for row, raw in zip(odd.tolist(), batch.raws(rows[odd]), strict=True):
-        work = wire.pairs.work(raw)
-        tasks[row], ids[row] = (0, 0) if work is None else (number_of(work.task), number_of(work.id))
-        bits[row] = core.FINAL | core.ASKS if work is None else core.FINAL * work.final | core.ASKS * work.asks
+def _work(
+    read: Callable[[bytes], Work | None] | None, batch: Batch, rows: Any, asking: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint8]]:
+    """The numbers of the tasks that records name and of their own ids (of those alone that ask), and the bits of what
+    they say of the task. What the columns do not tell, the wire itself reads."""
+    tasks = np.zeros(len(rows), np.uint64)
+    if read is None:
+        return tasks, tasks, np.full(len(rows), FINAL | ASKS, np.uint8)
+    ids, bits = tasks.copy(), np.zeros(len(rows), np.uint8)
+    if _WORK[2] in batch.names:
+        bits = batch[_WORK[2]][rows]
+        bits[batch[_WORK[0]].escaped[rows]] = 0
+        tasks = _filled(batch, _WORK[0], rows, rows)
+        ids = ids if asking is None else _filled(batch, _WORK[1], rows, rows[asking])
+    untold = np.flatnonzero(bits & TOLD == 0)
+    for row, raw in zip(untold.tolist(), batch.raws(rows[untold]), strict=True):
+        found = read(raw) or Work()
+        tasks[row], ids[row] = (number_of(None if one is None else named(one)) for one in (found.task, found.id))
+        bits[row] = FINAL * found.final | ASKS * found.asks
+    return tasks, ids, bits
+
+
+def _filled(batch: Batch, name: str, rows: Any, asked: Any) -> NDArray[np.uint64]:
+    """The numbers of the texts of a column in these records; 0 for an empty one, and one that is not asked for."""
+    wanted = np.zeros(len(batch), np.bool_)
+    wanted[asked] = batch[name].lengths[asked] > 0
+    numbers: NDArray[np.uint64] = texts(batch, name, wanted).numbers[rows]
+    return numbers
 
 
 def _folded(column: Texts) -> NDArray[np.uint64]:

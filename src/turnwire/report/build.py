@@ -25,7 +25,7 @@ from turnwire.errors import MissingDependency, expect_number
 from turnwire.log.engine.all_wires import of_formats
 from turnwire.log.scanning import TALLIES
 from turnwire.read.grouping import tokens_of
-from turnwire.read.pairing import COLUMNS as CALL_COLUMNS, COUNTS, Pairs
+from turnwire.read.pairing import COUNTS, Pairs, columns_of
 from turnwire.report.records import (
     COLUMNS,
     REJECT_COLUMNS,
@@ -161,7 +161,7 @@ def report(
     expect_number(max_messages, "max_messages", 1)
     counter, why_not = meter(tokenizer, wire)
     cube, answers, conversations, quarantine = Cube(), Answers(), Conversations(), Quarantine()
-    columns = (*COLUMNS, *CALL_COLUMNS) if of_formats(wire) else COLUMNS
+    columns = (*COLUMNS, *columns_of(wire))
     with twice(source) as again:
         scan = turnwire.scan(again, wire=wire, columns=columns, progress=progress)
         told, stopped = 0, False

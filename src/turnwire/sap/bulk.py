@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
+from turnwire.errors import DecodeError
 from turnwire.json.fields import Table
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.pairs import AnswerPattern, Key, MemberWork, PairRule, Pairs
+from turnwire.pairs import ASKS, FINAL, TOLD, AnswerPattern, Key, PairRule, Pairs, Work
 from turnwire.sap import spec
 from turnwire.sap.messages import MESSAGES
 
@@ -56,6 +56,13 @@ COLUMNS = (
 )
 _TIME = Fill("time", "time", "issuedAt", "reportedAt")
 """Fills the column that all wires have."""
+_ENDS = (*(status.value for status in spec.TERMINAL), spec.Receipt.NACK.value)
+_WORK = (
+    Fill("_task", "lower", "taskId", "messageId"),
+    Fill("_work", "constant", constant=TOLD | ASKS),
+    Fill("_work", "word", "status", numbers=tuple(TOLD | ASKS | FINAL * (word in _ENDS) for word in _STATUSES)),
+)
+"""Fills the columns of ``contract.WORK``."""
 
 
 def _needs(table: Table, path: str = "") -> Iterator[Need]:
@@ -108,7 +115,7 @@ PLAN = WirePlan(
     wire=spec.WIRE,
     values=tuple({value.path: value for table in MESSAGES for value in _values(table)}.values()),
     variants=tuple(
-        Variant(table.name, tuple(_needs(table)), (Fill("kind", "constant", constant=place), *_FILLS, _TIME))
+        Variant(table.name, tuple(_needs(table)), (Fill("kind", "constant", constant=place), *_FILLS, _TIME, *_WORK))
         for place, table in enumerate(MESSAGES)
     ),
     choose="marks",
@@ -143,9 +150,16 @@ SCANNER: BulkScanner = scanner(
 )
 
 
-work: Any = MemberWork(
-    ("taskId", "messageId"), "status", (*(status.value for status in spec.TERMINAL), "NACK"), _DECODE
-)
+def work(record: bytes) -> Work | None:
+    """The task that a message is about, and whether its status ends that; None for what is no message."""
+    try:
+        fields = _DECODE(record).to_dict()
+    except DecodeError:
+        return None
+    task = fields.get("taskId", fields.get("messageId"))
+    return Work(None if task is None else task.lower(), fields.get("status") in _ENDS)
+
+
 _OF_TASK = Key(("task",), needs=("task",))
 PAIRS = Pairs(
     (

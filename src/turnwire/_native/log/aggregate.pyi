@@ -6,9 +6,4 @@ from turnwire.log._aggregate_py import (
     hashes as hashes,
     mixed as mixed,
     picked as picked,
-    works as works,
 )
-
-FINAL: int
-ASKS: int
-ODD: int

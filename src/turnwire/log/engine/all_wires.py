@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire import _backend, registry
-from turnwire.contract import COMMON, FORMATS, LINES, MATCHED, OBJECT, TOKEN, BulkScanner, Column, FormatWire, Wire
+from turnwire.contract import (
+    COMMON,
+    FORMATS,
+    LINES,
+    MATCHED,
+    OBJECT,
+    TOKEN,
+    WORK,
+    BulkScanner,
+    Column,
+    FormatWire,
+    Wire,
+)
 from turnwire.log.engine.columns import REASONS, bulk_scanner, table_dtypes
 from turnwire.log.input.memory import Pool, carve
 from turnwire.log.input.reading import InputBlock, cut_in_long_line
@@ -80,10 +92,12 @@ class Finder:
             self.columns: tuple[Column, ...] = tuple(_column(column, column.names, every) for column in columns)
             plans = tuple(plan._replace(code=every.index(plan.wire)) for plan in shared)
         elif self.own is not None and not self.located:
-            self.columns = self.own.columns
+            fills = [fill for plan in self.own.plans for one in plan.variants for fill in one.fills]
+            more = WORK if {fill.column for fill in fills} & {column.name for column in WORK} else ()
+            self.columns = (*self.own.columns, *more)
             plans = tuple(_own_plan(plan, str(wire), every) for plan in shared)
         else:
-            self.columns = (json.INNER, *(_column(column, names, every) for column in COMMON))
+            self.columns = (json.INNER, *(_column(column, names, every) for column in COMMON), *WORK)
             plans = tuple(_common_plan(plan, scanners[plan.wire], codes[plan.wire], every) for plan in shared)
         self.valid, self.escaped = json.bits(self.columns)
         self.nslip, self.csp = every.index("nslip"), every.index("csp")
@@ -100,9 +114,12 @@ class Finder:
         )
         self.documents = [wire for wire in map(registry.wire, found) if wire.scanner.documents is not None]
         if self.own is not None and self.located:
-            self.scanner = _with_places(self.own)._replace(reasons=REASONS)
+            own = _with_places(self.own)
+            more = WORK if wire in MATCHED else ()
+            self.scanner = own._replace(columns=(*own.columns, *more), reasons=REASONS)
         elif self.own is not None:
-            self.scanner = self.own._replace(wire=str(self.wire), columns=self.columns, reasons=REASONS)
+            own = self.own._replace(wire=str(self.wire), columns=self.columns, reasons=REASONS)
+            self.scanner = own._replace(bits=self.valid, escaped=self.escaped)
         else:
             self.scanner = BulkScanner(
                 wire="mixed",
@@ -263,9 +280,9 @@ def _common_plan(plan: Any, scanner: BulkScanner, codes: list[int], every: tuple
     kindless = "kind" not in sources or own[sources["kind"]].kind != "enum"
     if kindless:
         sources.pop("kind", None)
-    variants = []
+    variants, kept = [], {"time", *(column.name for column in WORK)}
     for variant in plan.variants:
-        fills = [fill for fill in variant.fills if fill.column == "time"]
+        fills = [fill for fill in variant.fills if fill.column in kept]
         if kindless:
             fills.append(Fill("kind", "constant", constant=codes[0]))
         for common, source in sources.items():

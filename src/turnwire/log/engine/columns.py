@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
-from turnwire.contract import COMMON, BulkScanner, Column, TextPlan, Wire
+from turnwire.contract import COMMON, WORK, BulkScanner, Column, TextPlan, Wire
 from turnwire.errors import Reason, UnknownName, nearest
 from turnwire.log.search.texts import CARRIERS
 
@@ -72,7 +72,8 @@ def common(scanner: BulkScanner) -> tuple[Column, ...]:
 def _all(scanner: BulkScanner, _: tuple[str, ...]) -> tuple[dict[str, Column], tuple[Column, ...]]:
     """Every column that a scan of this wire can give, by name and as they are; the same ones for each scan, until a
     further wire is registered."""
-    there = {column.name: column for column in (*POSITIONS, *common(scanner), *scanner.columns)}
+    every = (*POSITIONS, *common(scanner), *scanner.columns)
+    there = {column.name: column for column in every if column not in WORK}
     return {**there, CARRIER.name: CARRIER}, tuple(there.values())
 
 
@@ -85,6 +86,7 @@ def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, .
     """The columns of these names, in this order; all of them for None. Raises TypeError, UnknownName or
     ValueError (one is named twice)."""
     there, every = _all(scanner, registry.names())
+    hidden = {column.name: column for column in scanner.columns[-len(WORK) :] if column in WORK}
     if names is None:
         return every
     if isinstance(names, str):
@@ -95,11 +97,12 @@ def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, .
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"columns must be a list of names; {name!r} is not a name")
-        if name not in there:
+        if name not in there and name not in hidden:
             raise no_column(scanner, name, there, f"{told(scanner)} has no column {name!r}; it has {', '.join(there)}")
-        if there[name] in result:
+        column = there.get(name) or hidden[name]
+        if column in result:
             raise ValueError(f"the column {name!r} is named twice")
-        result.append(there[name])
+        result.append(column)
     return tuple(result)
 
 
@@ -127,7 +130,7 @@ def text_spans(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of the texts of one of the wire's own columns: offsets and lengths of ``count`` rows, made from the
     arrays that the core filled."""
-    if scanner.packed is not None:
+    if scanner.packed is not None and name in scanner.bits:
         return scanner.packed.spans(arrays[scanner.packed.array][:count], name)
     spans = arrays[name][:count]
     return spans & 0xFFFFFFFF, spans >> 32
@@ -143,7 +146,7 @@ def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, s
         dtypes["wire"] = "u1"
     for column in columns:
         source = column.name if column.name in mine else scanner.common.get(column.name, ("", column.name))[1]
-        if source in mine and mine[source].kind == "text" and scanner.packed is not None:
+        if source in mine and mine[source].kind == "text" and scanner.packed is not None and source in scanner.bits:
             dtypes[scanner.packed.array] = scanner.packed.dtype
         elif source in mine:
             dtypes[source] = DTYPES.get(mine[source].kind, "i8")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import registry
-from turnwire.contract import text_span
+from turnwire.contract import WORK, text_span
 from turnwire.csp.bulk import texts_of
 from turnwire.json._rows_py import INVALID, Message, cell_of
 from turnwire.log.engine.columns import REASONS, bulk_scanner
@@ -39,6 +39,8 @@ REJECT_DTYPES = {
 }
 _NSLIP_FIELDS = ("conv_id", "turn", "src", "dst", "act")
 """The first values that the parser of nSLIP gives, in order."""
+_UNTOLD = {column.name for column in WORK}
+"""Columns that the compiled core alone fills: zeros stand for "the wire must say"."""
 _DIGITS = np.zeros(256, "i8")
 _DIGITS[list(BASE62_ALPHABET.encode())] = range(62)
 
@@ -304,7 +306,7 @@ class Rows:
                 cell_of(fill, known.get(fill.path), known.get(fill.other)),
             )
             for fill in self._finder.plans[wire].variants[variant].fills
-            if (name := fill.column) == "time" or (name in self._wanted and name in valid)
+            if (name := fill.column) == "time" or (name in self._wanted and name in valid and name not in _UNTOLD)
         ]
 
     def _keep_rows(self) -> None:
