@@ -197,6 +197,11 @@ def test_damage_of_rollouts(scan_core: str) -> None:
         ('{"type":"turn.completed","usage":{"input_tokens":9,\0\0\0"cached_input_tokens":4}}', "codex"),
         ('{"type":"content_block_delta","index":0,"delta":{"type":"text_', "anthropic"),
         ('{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"out', "anthropic"),
+        (
+            '{"id":1,"epoch":1,"input":"x","target":"y","scores":{},"output":{"choices":[{"stop_reason":"stop"}],'
+            '"usage":{"input_tokens":1,"outp',
+            "inspect",
+        ),
         ('{"type":"result","subtype":"success","session_id":"s1","result":"do', "claude_code"),
         ('{"type":"user","timestamp":"2025-09-01T10:00:00Z","message":{"role":"user","content":"h', "claude_code"),
         ('{"type":"error","request_id":"r1","message":"disk fu', None),

@@ -82,6 +82,7 @@ TABLE = Format(
     archive=".eval",
     cached_is_input=None,  # providers differ
     reasoning_is_output=None,
+    embeds=True,  # what the providers answered
     parts=(
         PartRule("output/completion", "text", unless="messages"),
         PartRule("target", "data", name="target"),

@@ -76,5 +76,6 @@ TABLE = Format(
     parts=tuple(rule for at in ("kwargs/", "data/", "") for rule in _message_parts(at)),
     messages=(MessageRule("kwargs/messages/*", _message_parts("kwargs/"), {"sender": "kwargs/type"}, retold=True),),
     cached_is_input=True,
+    embeds=True,  # what the providers answered
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -180,5 +180,6 @@ TABLE = Format(
     ),
     provider="openai",
     cached_is_input=True,
+    embeds=True,  # items that Codex writes, too
 )
 DESCRIPTOR = TABLE.descriptor()
