@@ -214,6 +214,8 @@ def test_messages_of_a_registered_wire() -> None:
         turnwire.dec_hook(type(memo), {"sendr": "ada", "text": ""})
     adapter = pytest.importorskip("pydantic").TypeAdapter(type(message))
     assert adapter.validate_json(adapter.dump_json(message)) == message
+    schema = adapter.json_schema()
+    assert [*schema["properties"]] == [*message.to_dict()] and {*schema["required"]} <= {*schema["properties"]}
 
 
 @pytest.mark.parametrize("options", [{}, {"slots": True}, {"frozen": True}, {"kw_only": True}], ids=str)

@@ -89,7 +89,15 @@ class Serialisable:
     @classmethod
     def _schema(cls) -> dict[str, Any]:
         """JSON Schema of :meth:`to_dict`."""
-        return {"type": "object", "title": cls.__name__}
+        name = registry.wire_of_class(cls)
+        values = {} if name is None or registry.wire(name).style == OBJECT else _arguments(cls)
+        required = [name for name, needed in values.items() if needed]
+        return {
+            "type": "object",
+            "title": cls.__name__,
+            "properties": {name: {} for name in values},
+            "required": required,
+        }
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -274,6 +282,14 @@ def dec_hook(cls: type, value: Any) -> Any:
     return cls.from_dict(value) if hasattr(cls, "from_dict") else made(cls, value)
 
 
+def _arguments(cls: type) -> dict[str, bool]:
+    """The arguments of a class that have names -> whether each must be given."""
+    from inspect import Parameter, signature
+
+    named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return {one.name: one.default is one.empty for one in signature(cls).parameters.values() if one.kind in named}
+
+
 def made(cls: type, fields: Mapping[str, Any]) -> Any:
     """A message of a registered wire from its plain values: of style "object" they are its JSON object, else the
     arguments of its class."""
@@ -284,12 +300,8 @@ def made(cls: type, fields: Mapping[str, Any]) -> Any:
         expect_mapping(fields, wire.name)
         found = wire.decode(json.dumps(fields, ensure_ascii=False))
     else:
-        from inspect import Parameter, signature
-
-        named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-        arguments = [one for one in signature(cls).parameters.values() if one.kind in named]
-        required = [one.name for one in arguments if one.default is one.empty]
-        expect_fields(fields, cls, wire.name, required, [one.name for one in arguments])
+        arguments = _arguments(cls)
+        expect_fields(fields, cls, wire.name, [name for name, needed in arguments.items() if needed], arguments)
         try:
             found = cls(**fields)
         except TypeError as error:
