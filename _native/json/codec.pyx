@@ -274,9 +274,10 @@ cdef class Codec:
     cdef bint allows(self, tuple found, uint64_t seen) noexcept:
         return found is not None and (not found[0] or seen & self.needed != 0)
 
-    cdef tuple ruling(self, message, fields):
-        """What the policy says about an object that follows the rules."""
+    cdef tuple ruling(self, message, fields, bint* learned):
+        """What the policy says about an object that follows the rules; learned: by code that may have run others."""
         found = self.known.get(tuple([(<dict>fields)[name] for name in self.ruled]))
+        learned[0] = found is None
         return self.policy.learn(message) if found is None else found
 
     cdef object said(self, message, PyObject* fields, PyObject* source, PyObject* text):
@@ -284,6 +285,7 @@ cdef class Codec:
         cdef tw_put put
         cdef PyObject* said = in_slot(message, self.said_at)
         cdef tuple found
+        cdef bint learned
         if source is NULL or text is NULL:
             return False
         if <object>source is not None:
@@ -292,7 +294,7 @@ cdef class Codec:
             return False
         if not put.clean or put.others:
             return False
-        found = self.ruling(message, <object>fields)
+        found = self.ruling(message, <object>fields, &learned)
         return list(<tuple>found[1]) if self.allows(found, put.seen) else False
 
     cdef int keep(self, message, tuple found) except -1:
@@ -360,6 +362,7 @@ cdef class Codec:
         """The text of a message that is checked while it is written."""
         cdef tw_put put
         cdef tuple found
+        cdef bint learned
         put.only_written = <object>in_slot(message, self.source_at) is True
         put.loose, put.secrets, put.chosen = self.loose, False, self.chosen
         text = tw_put_text(&put, fields, self.classes[kind].rules, NESTING, ITEMS)
@@ -368,10 +371,10 @@ cdef class Codec:
         if self.policy is not None:
             if put.only_written:
                 return text
-            found = self.ruling(message, fields)
+            found = self.ruling(message, fields, &learned)
             if found is None or not (put.clean and self.allows(found, put.seen)):
                 return text if found is not None and not strict else None
-            if not put.others:  # nothing but texts, which nobody changes
+            if not (put.others or learned):  # nothing but texts, which nobody changes
                 self.keep(message, found)
             return text
         if strict and (

@@ -91,8 +91,8 @@ def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = 
         for reason, where, severity, words in check(envelope, policy):
             if severity == "warning":
                 raise encode_fault(reason, words, str(where))
-    if envelope._text:
-        return compacted(envelope._text)
+    if source := envelope._text:
+        return compacted(source)
     fields = members(envelope)
     if not strict and (fault := field_fault(fields)) is not None:
         raise encode_fault(*fault)

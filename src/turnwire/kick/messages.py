@@ -11,7 +11,7 @@ from turnwire import message as contract
 from turnwire.contract import cached_if_short
 from turnwire.errors import Reason
 from turnwire.json.faults import kind_of
-from turnwire.json.lazy_object import HeldText, forget_text, maker, member, of_text, set_fields, set_text
+from turnwire.json.lazy_object import HeldText, forget_text, maker, member, of_text, set_fields, set_source, set_text
 from turnwire.json.text import refusal
 from turnwire.json.times import seconds
 from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE, MessageType
@@ -77,9 +77,8 @@ def members(envelope: Envelope) -> dict[str, Any]:
 
 def forget(envelope: Envelope) -> None:
     """Drops the text of an envelope that was changed, or of which something that can be changed was handed out."""
-    forget_text(envelope)
-    if envelope._extra is not None:  # the object alone is not all of it
-        set_text(envelope, "")
+    set_source(envelope, None)
+    set_text(envelope, None if envelope._extra is None else "")  # then the object alone is not all of it
 
 
 def _handed_out(envelope: Envelope) -> Envelope:
@@ -210,10 +209,11 @@ class Envelope(HeldText, contract.Message):
         """Unknown keys and their JSON values."""
         with _splitting:
             if self._extra is None:
-                extra, fields = others(self), fields_of(self)
-                if extra:
+                self._extra = others(self)
+                forget(self)  # first, for other threads
+                if self._extra:
+                    fields = fields_of(self)
                     set_fields(self, {name: fields[name] for name in fields if name in _ALL})
-                self._extra = extra
             forget(self)
             return self._extra
 
@@ -287,8 +287,8 @@ class Envelope(HeldText, contract.Message):
         return type(self)(*state(_handed_out(self)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._text and others(self):
-            return of_text, (type(self), self._text, True if self._source else None)
+        if (text := self._text) and others(self):
+            return of_text, (type(self), text, True if self._source else None)
         return type(self), state(self)
 
 
