@@ -94,7 +94,7 @@ static void tw_read_header(const tw_value *content, tw_header *h)
     h->read = 1;
 }
 
-/* Whether the first line behind a header says that the work has ended; -1 where the wire must say. */
+/* True if the first line behind a header says that the work has ended; -1 where the wire must say. */
 static int tw_says_end(const uint8_t *from, const uint8_t *end)
 {
     const uint8_t *p = from;
@@ -111,7 +111,7 @@ static int tw_says_end(const uint8_t *from, const uint8_t *end)
     return 0;
 }
 
-/* What an envelope says of its task, by its good channel and its content: TW_TOLD and the other bits; 0 where the wire must
+/* The bits that an envelope tells of its task by its good channel and its content: TW_TOLD and the other bits; 0 where the wire must
  * say. */
 static unsigned tw_standing(const tw_value *channel, const tw_header *h)
 {

@@ -10,7 +10,7 @@ import os
 
 import numpy as np
 
-from turnwire.pairs import ASKS, FINAL
+from turnwire import pairs as _pairs
 
 cdef extern from "_native/common/keyed_hash.h" nogil:
     uint64_t tw_keyed_hash(const uint64_t *key, const uint8_t *p, size_t n)
@@ -91,7 +91,7 @@ cdef extern from "_native/log/tables.h" nogil:
     int tw_take_message(tw_pairing *p, const tw_message *m)
     void tw_pairing_free(tw_pairing *p)
 
-cdef unsigned asks_bit = ASKS, final_bit = FINAL
+cdef unsigned asks_bit = _pairs.ASKS, final_bit = _pairs.FINAL
 cdef uint64_t[2] SECRET
 SECRET[0], SECRET[1] = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
 cdef char *NOTHING = b""

@@ -19,7 +19,8 @@ from _native.common.text cimport column
 from turnwire._native.csp import codec as _csp
 from turnwire.contract import LIMITS
 from turnwire.csp.bulk import SCANNER as CSP
-from turnwire.csp.spec import BULK_KINDS, BULK_SPANS, BULK_WORK, REASONS as CSP_REASONS
+from turnwire.csp import spec as _spec
+from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.faults import REASONS
 from turnwire.json.plan import Classifier, flat, flat_signs
@@ -208,10 +209,10 @@ cdef int attach_csp(tw_search *w, Core core) except -1:
         w.csp_texts[text] = NULL if core.csp_columns[text] < 0 else &w.k.rows.own[core.csp_columns[text]]
     w.csp_task = NULL if core.csp_columns[5] < 0 else &w.k.rows.own[core.csp_columns[5]]
     w.csp_work = NULL if core.csp_columns[6] < 0 else &w.k.rows.own[core.csp_columns[6]]
-    for kind, name in enumerate(BULK_KINDS):
-        task, status = BULK_WORK.get(name, (None, None))
-        w.csp_task_at[<int>kind] = 4 + 2 * BULK_SPANS[name].index(task) if task else 0
-        w.csp_status_at[<int>kind] = 4 + 2 * BULK_SPANS[name].index(status) if status else 0
+    for kind, name in enumerate(_spec.BULK_KINDS):
+        task, status = _spec.BULK_WORK.get(name, (None, None))
+        w.csp_task_at[<int>kind] = 4 + 2 * _spec.BULK_SPANS[name].index(task) if task else 0
+        w.csp_status_at[<int>kind] = 4 + 2 * _spec.BULK_SPANS[name].index(status) if status else 0
     w.reading.keys = <const csp_keys *>PyCapsule_GetPointer(_csp.keys_pointer, "turnwire.csp_keys")
     w.reading.most_bytes, w.reading.most_fields, w.reading.most_key = w.k.limit, LIMITS.fields, LIMITS.key
     w.lister = csp_lister_of(tw_json_level)
