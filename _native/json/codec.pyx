@@ -243,7 +243,7 @@ cdef class Codec:
         return mixed ^ mixed >> 20
 
     cdef tuple recent(self, tw_walk* walk):
-        """What was ruled about these texts, as they are written; None if that is not known any more."""
+        """The decision on these texts, as they are written; None if that is not known any more."""
         cdef uint64_t mixed = self.mix(walk)
         cdef Py_ssize_t place, size, at = 0
         cdef tuple pair
@@ -275,7 +275,7 @@ cdef class Codec:
         return found is not None and (not found[0] or seen & self.needed != 0)
 
     cdef tuple ruling(self, message, fields, bint* learned):
-        """What the policy says about an object that follows the rules; learned: by code that may have run others."""
+        """The decision on an object that follows the rules; learned: by code that may have run others."""
         found = self.known.get(tuple([(<dict>fields)[name] for name in self.ruled]))
         learned[0] = found is None
         return self.policy.learn(message) if found is None else found
@@ -423,7 +423,7 @@ cdef class Maker:
 
 
 cdef class _Member:
-    """What ``member`` gives."""
+    """The attribute that ``member`` gives."""
 
     cdef Maker made
     cdef object name, put

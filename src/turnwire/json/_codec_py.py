@@ -57,8 +57,8 @@ class Kind(NamedTuple):
     lax: bool = False
 
 
-class Policy(NamedTuple):
-    """What decides by some fields of a message, in the order of their rows: by those that are marked "ruled".
+class FieldPolicy(NamedTuple):
+    """A policy that decides by some fields of a message, in the order of their rows: by those that are marked "ruled".
 
     known: their values -> whether it wants the field ``needed``, and what it remarks; for what it allows. learn: gives
     that for a message, None for what it does not allow. slot: where a message holds the remarks.
@@ -97,7 +97,7 @@ class Codec:
         *,
         wanted: Any = None,
         doubtful: Any = None,
-        policy: Policy | None = None,
+        policy: FieldPolicy | None = None,
     ) -> None:
         """Takes what the compiled twin takes."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, record_bytes
 from turnwire.errors import Reason
-from turnwire.json._codec_py import Kind, Policy as Deciding, Row
+from turnwire.json._codec_py import FieldPolicy, Kind, Row
 from turnwire.json.text import compacted, input_bytes, reader, write
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.messages import Envelope, built, field_fault, members
@@ -41,14 +41,14 @@ _ROWS = (
 
 
 def _learn(envelope: Envelope) -> tuple[bool, tuple[Issue, ...]] | None:
-    """What the policy of the specification says of an envelope that it allows."""
+    """The decision of the specification's policy on an envelope, as the codec keeps it; None for a refusal."""
     DEFAULT_POLICY.issues(envelope)
     return DEFAULT_POLICY.known.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel))
 
 
 def codec_of(core: Any, read_source: Any) -> Any:
     """The codec of envelopes, of one core."""
-    policy = Deciding(_RULED, DEFAULT_POLICY.known, "correlation_id", _learn, Envelope.__dict__["_remarks"])
+    policy = FieldPolicy(_RULED, DEFAULT_POLICY.known, "correlation_id", _learn, Envelope.__dict__["_remarks"])
     return core.Codec([Kind(Envelope)], core.Rules(_ROWS), read_source, policy=policy)
 
 

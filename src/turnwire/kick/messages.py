@@ -166,7 +166,7 @@ class Envelope(HeldText, contract.Message):
     """The unknown keys, once they were handed out or given; until then they are in the object."""
     _parsed: tuple[Any, Space] | None
     _remarks: tuple[Any, ...]
-    """What the policy of the specification says, for the codec."""
+    """The remarks of the specification's policy, for the codec."""
     if TYPE_CHECKING:
         id: str
         timestamp: str
