@@ -65,8 +65,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_each_start_reads_all(source: Any, threads: int) -> None:
     found = scan_nslip(source, threads=threads, batch_bytes=500)
-    with pytest.raises(RuntimeError, match="has read nothing yet"):
-        _ = found.counts
+    assert found.counts.bytes == 0, "nothing is read before"
     first = iter(found)
     assert next(first)["conv_id"].tolist()[0] == 0
     assert numbers_of(found) == numbers_of(found) == NUMBERS
@@ -103,10 +102,9 @@ def test_before_a_run_nothing_is_said_to_be_good(tmp_path: Path) -> None:
     """A scan that read nothing has no rejects, which would pass for a file without any."""
     (tmp_path / "bad.log").write_bytes(b"@a3|f0 bad\n")
     found = scan_nslip(tmp_path / "bad.log")
-    for name in ("rejects", "counts"):
-        with pytest.raises(RuntimeError, match="has read nothing yet"):
-            getattr(found, name)
-    assert "not read yet" in found._repr_html_() and found.position
+    with pytest.raises(RuntimeError, match="has read nothing yet"):
+        _ = found.rejects
+    assert "not read yet" in found._repr_html_() and found.position and found.counts.bytes == 0
     assert next(iter(found), None) is None
     assert (len(found.rejects), found.counts.rejects) == (1, 1)
 

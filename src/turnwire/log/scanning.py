@@ -153,13 +153,8 @@ class Scan(Generic[M]):
 
     @property
     def counts(self) -> Counts:
-        """The numbers of records, rejects and bytes of the latest run so far. Raises RuntimeError before the first
-        run."""
+        """The numbers of records, rejects and bytes of the latest run so far; 0 before the first run."""
         run = self._run
-        if not self._starts.begun:
-            raise RuntimeError(
-                "this scan has read nothing yet: iterate over it or call read() before you look at counts"
-            )
         rejects = run.rejects
         return Counts(
             run.records,
