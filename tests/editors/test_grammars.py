@@ -118,6 +118,8 @@ def test_a_message_of_csp_is_coloured_as_it_is_read(case: dict[str, Any]) -> Non
     except DecodeError:
         return  # what is damaged has no right colours
     messages = document.messages
+    if any(isinstance(record, csp.Template) for record in document.records):
+        return  # a template has the marks of a block, which are counted
     text = case["text"].replace("\r\n", "\n")
     assert scoped(CSP, text, "support.constant.intent") == [str(message.intent) for message in messages]
     assert scoped(CSP, text, "entity.name.type.party")[::3] == [message.sender for message in messages]
