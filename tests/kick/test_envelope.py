@@ -18,7 +18,7 @@ from turnwire import kick
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, RuleError
 from turnwire.json.times import is_timestamp
-from turnwire.kick import Envelope, channels, check, decode, detect, encode, json_schema
+from turnwire.kick import Envelope, channels, check, decode, detect, encode, json_schema, messages
 from turnwire.kick.bulk import PLAN
 from turnwire.kick.rules import DEFAULT_POLICY, Policy, Row, is_uuid4
 from turnwire.kick.spec import FIELDS, ORCHESTRATOR, REQUIRED_FIELDS, ROLES
@@ -129,6 +129,18 @@ def test_encode_order_and_extras(twin: str) -> None:
     envelope = decode(json.dumps(shuffled))
     assert envelope.extra == {"zeta": {"a": [1, None]}}
     assert list(json.loads(encode(envelope))) == [*SEED, "correlation_id", "zeta"]
+
+
+def test_unknown_keys_that_another_thread_asks_for_meanwhile(twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    envelope, fields_of = decode(json.dumps({**SEED, "zeta": 1})), messages.fields_of
+
+    def meanwhile(one: Envelope) -> dict[str, Any]:
+        monkeypatch.setattr(messages, "fields_of", fields_of)
+        assert one.extra == {"zeta": 1}
+        return fields_of(one)
+
+    monkeypatch.setattr(messages, "fields_of", meanwhile)
+    assert messages.others(envelope) == {"zeta": 1}
 
 
 @pytest.mark.parametrize(

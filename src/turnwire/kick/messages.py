@@ -54,9 +54,9 @@ _CHANNEL = re.compile(rf"{SIGIL}([^\s{SIGIL}/]+)/([^\s{SIGIL}]+)")
 
 def others(envelope: Envelope) -> dict[str, Any]:
     """The unknown keys of an envelope and their values, without the right to change them."""
+    fields = fields_of(envelope)  # first: another thread may hand the keys out, and take them from the object then
     if envelope._extra is not None:
         return envelope._extra
-    fields = fields_of(envelope)
     return {} if fields.keys() <= _ALL else {name: value for name, value in fields.items() if name not in _ALL}
 
 

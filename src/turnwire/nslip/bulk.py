@@ -92,7 +92,8 @@ def work(record: bytes) -> Work | None:
     except DecodeError:
         return None
     task = message.slots.get(Slot.TASK_ID)
-    final = message.slots.get(Slot.STATUS, "").lower() not in _GOES_ON
+    status = message.slots.get(Slot.STATUS, "")
+    final = not status.isascii() or status.lower() not in _GOES_ON  # the sign of Kelvin has a "k" as its small letter
     return Work(None if task is None else str(task), final)
 
 
